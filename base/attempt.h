@@ -1,5 +1,6 @@
-// attempt: a call for which there may be no memory. Whoever calls back on behalf of somebody, a client, a job or a peer, calls so: then
-// only that one pays.
+// attempt: runs a call that may find no memory. Code that runs a callback on behalf of one client,
+// one job or one peer runs the callback through attempt(). Then only that client, job or peer
+// suffers from the missing memory.
 #pragma once
 
 #include <new>
@@ -10,12 +11,13 @@
 
 namespace pace::base {
 
-// So short that it needs no memory itself.
+// The text is so short that it needs no heap memory itself.
 inline Error out_of_memory() {
     return {ErrorKind::memory, "out of memory"};
 }
 
-// False: there was no memory, or for more elements than there can be. What `work` had done by then is left as it was.
+// Returns false if `work` found no memory, or asked for more elements than a container can hold.
+// The work that was already done by then is not undone.
 template <typename Work>
 [[nodiscard]] bool attempt(Work&& work) {
     try {

@@ -18,7 +18,7 @@ BackgroundThread::~BackgroundThread() {
 
 void BackgroundThread::run(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
-    // First the thread: where there is none, nothing waits.
+    // Begin the thread first: if it cannot begin, no work is left in the queue.
     if (!thread_.joinable()) thread_ = begin_thread([this] { work_off(); });
     waiting_.push_back(std::move(work));
     changed_.notify_one();
@@ -32,9 +32,10 @@ void BackgroundThread::work_off() {
         std::function<void()> work = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
-        // Whoever waits for it says what then becomes of it (base/attempt.h).
+        // Whoever waits for the result reports a failure (base/attempt.h).
         (void)attempt(work);
-        work = nullptr;  // what it holds may take long to let go
+        // Release what the work holds before locking: the release may take long.
+        work = nullptr;
         lock.lock();
     }
 }

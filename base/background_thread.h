@@ -1,4 +1,5 @@
-// BackgroundThread: work that blocks, for the disk say, one piece after the other, off the event loop.
+// BackgroundThread: runs blocking work, for example disk access, in another thread than the event
+// loop. The pieces of work run one after another.
 #pragma once
 
 #include <deque>
@@ -14,13 +15,14 @@ class BackgroundThread {
   public:
     BackgroundThread() = default;
     // Waits for the piece at hand. What has not begun is dropped.
-    ~BackgroundThread();
+    virtual ~BackgroundThread();
     BackgroundThread(const BackgroundThread&) = delete;
     BackgroundThread& operator=(const BackgroundThread&) = delete;
 
-    // Threads: any. Blocks: no. The thread begins with the first piece. A piece for which there is no memory ends there. Throws
-    // std::bad_alloc, and the piece is not done, where there is no memory to keep it or no thread to do it.
-    void run(std::function<void()> work);
+    // Threads: any. Blocks: no. The thread begins with the first piece. A piece for which there is
+    // no memory ends there. Throws std::bad_alloc, and the piece is not done, where there is no
+    // memory to keep it or no thread to do it.
+    virtual void run(std::function<void()> work);
 
   private:
     void work_off();

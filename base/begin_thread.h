@@ -1,5 +1,6 @@
-// begin_thread: a thread, or std::bad_alloc: one that cannot begin, since there are too many or there is no memory for its stack, is memory
-// that is not there (base/attempt.h).
+// begin_thread: begins a thread, or throws std::bad_alloc. A thread cannot begin if there are too
+// many threads or if there is no memory for its stack. Both cases count as missing memory
+// (base/attempt.h).
 #pragma once
 
 #include <new>

@@ -1,5 +1,5 @@
-// Block: memory of a size that somebody else says. There may be none; and what is much is given back by a thread
-// (release_thread.h), wherever its last owner lets go.
+// Block: memory whose size somebody else chooses. The allocation may fail. A large block is
+// released by a background thread (release_thread.h), whichever thread drops the block.
 #pragma once
 
 #include <sys/mman.h>
@@ -34,7 +34,8 @@ class Block {
             delete[] data_;
     }
 
-    // Undefined contents; none of it is touched if it is much. ErrorKind::memory, `what` it was for.
+    // The contents are undefined. The pages of a large block are not touched. Fails with
+    // ErrorKind::memory; `what` names the purpose of the memory in the message.
     static Result<Block> make(size_t bytes, const char* what) {
         Block block;
         if (is_mapped(bytes)) {
@@ -55,7 +56,8 @@ class Block {
     std::span<std::byte> bytes() const { return {data_, size_}; }
 
   private:
-    // Of less, what the allocator keeps serves the next one.
+    // Only blocks above this size are mapped. Smaller blocks come from the allocator, which can
+    // reuse their memory for the next block.
     static constexpr size_t kMappedBytes = size_t{4} << 20U;
     static bool is_mapped(size_t bytes) { return bytes > kMappedBytes; }
 

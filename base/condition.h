@@ -1,5 +1,5 @@
-// Condition: std::condition_variable, without the one of its functions that asks for a newer libstdc++ than Enterprise Linux 9 has
-// (GLIBCXX_3.4.30, GCC 12).
+// Condition: std::condition_variable without one of its functions, wait(). That function needs a
+// newer libstdc++ (GLIBCXX_3.4.30, GCC 12) than Enterprise Linux 9 has.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +16,8 @@ class Condition {
     void notify_one() { condition_.notify_one(); }
     void notify_all() { condition_.notify_all(); }
 
-    // `lock` holds a lock that all who wait share. May return unasked.
+    // All waiting threads use the same mutex, and `lock` holds it. May return without a
+    // notification.
     void wait(std::unique_lock<std::mutex>& lock) {
         pthread_cond_wait(condition_.native_handle(), lock.mutex()->native_handle());
     }

@@ -1,7 +1,9 @@
-// CudaDriver: the functions of NVIDIA's driver (libcuda.so.1) that we call, found at run time.
+// CudaDriver: the functions of NVIDIA's driver (libcuda.so.1) that Pace calls. They are looked up
+// at run time.
 //
-// Nothing of CUDA is needed to build this: the types below have the driver interface's own names, layouts and numbers (cuda.h;
-// daemon/kernels/cuda compares them where a toolkit is there). The library is opened once in a process and stays.
+// The build needs nothing of CUDA. The types below have the names, layouts and numbers of the
+// driver interface (cuda.h). daemon/kernels/cuda compares them with cuda.h where a toolkit is
+// installed. The library is opened once in a process and stays open.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +74,8 @@ inline constexpr int kAttributeVirtualMemory = 102;
 inline constexpr int kAttributeMemoryFd = 103;
 inline constexpr int kAttributeIpcEvents = 125;
 
-// What the driver exports under each name, the version that this interface means included.
+// The name under which the driver exports each function. The suffix (_v2) names the version that
+// this interface means.
 #define PACE_CUDA_FUNCTIONS(X)                                                                   \
     X(init, "cuInit", (unsigned))                                                                \
     X(driver_get_version, "cuDriverGetVersion", (int*))                                          \
@@ -137,13 +140,16 @@ struct CudaDriver {
 #define PACE_CUDA_MEMBER(name, symbol, parameters) CUresult(*name) parameters = nullptr;
     PACE_CUDA_FUNCTIONS(PACE_CUDA_MEMBER)
 #undef PACE_CUDA_MEMBER
-    int version = 0;  // 13000: CUDA 13.0
+    // 13000 means CUDA 13.0.
+    int version = 0;
 
-    // Initialized, with or without a device. Fails with `unavailable` and the reason: no driver is installed, it is too old, or
-    // it cannot start. The answer of the first call is that of all. Any thread; the first call may block for seconds.
+    // Returns the initialized driver. The machine need not have a device. Fails with `unavailable`
+    // and the reason: no driver is installed, the driver is too old, or the driver cannot start.
+    // The first call decides the answer of all calls. Any thread; the first call may block for
+    // seconds.
     static const Result<const CudaDriver*>& get();
 
-    // Of a result that is not success: "WHAT: NAME, what it means".
+    // Makes the error of a result that is not success: "WHAT: NAME, what the name means".
     Error error(CUresult result, std::string_view what) const;
     Result<> check(CUresult result, std::string_view what) const {
         if (result == kSuccess) return {};
@@ -151,7 +157,7 @@ struct CudaDriver {
     }
 };
 
-// Makes a device's context the calling thread's while it lives.
+// Makes a device's context the calling thread's current context as long as the scope lives.
 class ContextScope {
   public:
     ContextScope(const CudaDriver& driver, CUcontext context)
@@ -168,7 +174,7 @@ class ContextScope {
     bool pushed_;
 };
 
-// "GPU-0123…", as NVIDIA's tools write it.
+// The UUID as NVIDIA's tools write it: "GPU-0123…".
 std::string text_of(const CUuuid& uuid);
 
 }  // namespace pace::base::cuda

@@ -1,4 +1,6 @@
-// CudaMapping: memory of a GPU at addresses of this process, while it lives: what its maker and whoever got a descriptor of it do alike.
+// CudaMapping: maps memory of a GPU at addresses of this process as long as the object lives. The
+// process that allocated the memory uses it, and so does a process that received a descriptor of
+// the memory.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +10,17 @@
 
 namespace pace::base::cuda {
 
-// So many bytes of memory of this device that can be exported as a descriptor, as it allocates them.
+// The properties of an allocation on `device` that can be exported as a descriptor.
 CUmemAllocationProp exportable_on(CUdevice device);
 Result<size_t> rounded_for(const CudaDriver& driver, CUdevice device, size_t bytes);
 
 class CudaMapping {
   public:
-    // The allocation may be released afterwards: what is mapped stays.
+    // The caller may release `allocation` afterwards: the mapping stays.
     static Result<CudaMapping> map(const CudaDriver& driver, CUdevice device,
                                    CUmemGenericAllocationHandle allocation, size_t bytes);
-    // What somebody has exported as a descriptor; of so many bytes, as the device rounds them.
+    // Maps memory that another process exported as a descriptor. The mapping has `bytes` bytes,
+    // rounded up as the device requires.
     static Result<CudaMapping> import(const CudaDriver& driver, CUdevice device, int descriptor,
                                       size_t bytes);
     CudaMapping(CudaMapping&& other) noexcept

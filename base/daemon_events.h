@@ -1,6 +1,8 @@
-// The events of a daemon: its life, its controller, its peers, its clients, its GPUs, which an operator may have to act upon: docs/log-messages.md is made of these tables.
+// The events of a daemon that an operator may have to act on. They are about its start and end, its
+// controller, its peers, its clients and its GPUs. docs/log-messages.md is generated from these
+// tables.
 //
-// A row keeps its identifier for ever. A new one is made by `systemd-id128 new`.
+// A row keeps its identifier for ever. `systemd-id128 new` makes a new identifier.
 #pragma once
 
 #include "base/log.h"

@@ -1,4 +1,4 @@
-// sort_each_once(): a list becomes a set that is still a vector.
+// sort_each_once(): makes a vector a sorted set.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace pace::base {
 
-// In ascending order, equal values once.
+// Sorts the values in ascending order and keeps each value once.
 template <typename Value>
 void sort_each_once(std::vector<Value>& values) {
     std::sort(values.begin(), values.end());

@@ -69,7 +69,8 @@ void EventLoop::add_poller(Poller* poller, Origin origin) {
 }
 
 void EventLoop::remove_poller(Poller* poller) {
-    // A null is left behind so that a loop over the pollers that is under way stays valid.
+    // The entry becomes null instead of being erased, so that a running loop over the pollers stays
+    // valid.
     for (Polled& polled : pollers_)
         if (polled.poller == poller) polled.poller = nullptr;
 }
@@ -85,16 +86,15 @@ void EventLoop::stop() {
     [[maybe_unused]] const ssize_t written = write(wakeup_.get(), &one, sizeof(one));
 }
 
-void EventLoop::turn(bool may_sleep) {
+bool EventLoop::turn(bool may_sleep) {
     if (std::exchange(was_out_of_memory_, false) && out_of_memory_) call(out_of_memory_);
     bool worked = run_pollers();
     worked = run_deferred() || worked;
     call([&] { worked = timers_->run(now()) || worked; });
     if (worked || !may_sleep || stopping_) {
         spinning_ = false;
-        wait_descriptors(0);
-        run_deferred();
-        return;
+        worked = wait_descriptors(0) || worked;
+        return run_deferred() || worked;
     }
     if (spin_ > Duration::zero() && !pollers_.empty()) {
         const TimePoint time = now();
@@ -104,13 +104,14 @@ void EventLoop::turn(bool may_sleep) {
         }
         if (time - idle_since_ < spin_) {
             sched_yield();
-            return;
+            return false;
         }
     }
     spinning_ = false;
-    if (arm_pollers()) wait_descriptors(sleep_limit_ms());
+    const bool armed = arm_pollers();
+    if (armed) worked = wait_descriptors(sleep_limit_ms());
     disarm_pollers();
-    run_deferred();
+    return run_deferred() || worked || !armed;
 }
 
 bool EventLoop::run_pollers() {
@@ -162,22 +163,23 @@ void EventLoop::disarm_pollers() {
     }
 }
 
-void EventLoop::wait_descriptors(int timeout_ms) {
+bool EventLoop::wait_descriptors(int timeout_ms) {
     std::array<epoll_event, 64> events{};
     const int count =
         epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
     for (int i = 0; i < count; ++i) {
-        // A callback may have removed a later descriptor of this batch: look each one up again, and
-        // hold the callback while it runs, since it may remove itself.
+        // An earlier callback may have removed a later descriptor of this batch: look up each
+        // descriptor again. A callback may remove itself: hold it while it runs.
         const auto entry = watched_.find(events[static_cast<size_t>(i)].data.fd);
         if (entry == watched_.end()) continue;
         const auto watched = entry->second;
         measured(watched->origin, [&] { watched->run(events[static_cast<size_t>(i)].events); });
     }
+    return count > 0;
 }
 
 int EventLoop::sleep_limit_ms() const {
-    if (stopping_ || was_out_of_memory_ || !deferred_.empty()) return 0;
+    if (stopping_ || was_out_of_memory_ || !deferred_.empty() || is_simulated()) return 0;
     const auto due = timers_->next();
     if (!due) return -1;
     const Duration left = *due - now();

@@ -1,13 +1,14 @@
-// EventLoop: one thread that waits for descriptors, timers and pollers, and calls back.
+// EventLoop: one thread that waits for descriptors, timers and pollers, and runs their callbacks.
 //
-// Two kinds of sources. A *descriptor* is watched by epoll. A *poller* is something with state in
-// memory that is cheaper to look at than to be woken for (a shared-memory ring, a UCX worker, a
-// ZeroMQ socket): the loop polls it every turn, keeps polling for a short adaptive time after work
-// was found, and only then asks it to arm its descriptor and sleeps. A callback may add and remove
-// any source, itself included.
+// There are two kinds of sources. A *descriptor* is watched by epoll. A *poller* has state in
+// memory, and looking at that state is cheaper than being woken by it. Examples are a shared-memory
+// ring, a UCX worker and a ZeroMQ socket. The loop polls each poller every turn. After the loop has
+// found work, it keeps polling for a short adaptive time. After that the loop asks the poller to
+// arm its descriptor, and sleeps. A callback may add and remove any source, also its own.
 //
-// Everything but post() and stop() belongs to the loop's thread. Callbacks must not block: how long they take is measured, and
-// which took longest is known by where it was registered (loop_watch.h).
+// Everything but post() and stop() belongs to the loop's thread. Callbacks must not block. The loop
+// measures how long they take. loop_watch.h tells which took longest, by the place that registered
+// the callback.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,11 +35,11 @@ class Poller {
   public:
     virtual ~Poller() = default;
 
-    // Does the work that is there, without blocking. True if there was any.
+    // Does the work that is there, without blocking. Returns true if there was any work.
     virtual bool poll() = 0;
 
-    // Called before the loop sleeps: from now on new work must make a watched descriptor readable.
-    // False if work arrived meanwhile, so that the loop does not sleep.
+    // Called before the loop sleeps. From now on new work must make a watched descriptor readable.
+    // Returns false if work has arrived meanwhile; then the loop does not sleep.
     virtual bool arm() = 0;
 
     // Called after a sleep for which arm() was called.
@@ -46,15 +48,15 @@ class Poller {
 
 class EventLoop {
   public:
-    // `spin` bounds how long the loop polls without work before it sleeps; it yields the processor
-    // between looks. 0 never spins.
+    // `spin` bounds how long the loop polls without work before it sleeps. The loop yields the
+    // processor between polls. With 0 the loop never spins.
     static Result<std::unique_ptr<EventLoop>> create(Duration spin = Duration::zero());
     ~EventLoop();
     EventLoop(const EventLoop&) = delete;
     EventLoop& operator=(const EventLoop&) = delete;
 
-    // Calls `callback(epoll events)` while `fd` is ready for `events` (EPOLLIN, …;
-    // level-triggered).
+    // Calls `callback(epoll events)` while `fd` is ready for `events` (EPOLLIN, …). The watch is
+    // level-triggered.
     Result<> watch(int fd, uint32_t events, std::function<void(uint32_t)> callback,
                    Origin origin = Origin::here());
     void unwatch(int fd);
@@ -75,8 +77,9 @@ class EventLoop {
     // Thread-safe: calls `callback` in the loop's thread.
     void post(Callback callback, Origin origin = Origin::here());
 
-    // For threads that work for somebody and call back in the loop's thread. What they call back with lives by other means: it is bound
-    // to a Scope, or it is a coroutine's that waits for it. Thread-safe.
+    // A poster is for threads that work for somebody and post callbacks to the loop's thread. The
+    // caller must keep alive what the callback uses: the callback is bound to a Scope, or a waiting
+    // coroutine owns it. Thread-safe.
     using Poster = std::function<void(std::function<void()>)>;
     Poster poster(Origin origin = Origin::here()) {
         return [this, origin](std::function<void()> callback) {
@@ -84,9 +87,10 @@ class EventLoop {
         };
     }
 
-    // What is done about a callback for which there was no memory, at the begin of the next turn. It may have been anybody's,
-    // half done: whoever calls back for one client or job catches that before (base/attempt.h). Without a handler it is
-    // forgotten.
+    // Sets the handler that runs at the begin of the next turn after a callback found no memory.
+    // The callback may have been anybody's, and may be half done. Code that calls back for one
+    // client or one job therefore catches the failure earlier (base/attempt.h). Without a handler
+    // the failure is ignored.
     void when_out_of_memory(std::function<void()> handler) { out_of_memory_ = std::move(handler); }
 
     void add_poller(Poller* poller, Origin origin = Origin::here());
@@ -96,21 +100,24 @@ class EventLoop {
     void run();
 
     // One turn: pollers, deferred calls, timers, descriptors. Sleeps if `may_sleep` and nothing is
-    // due.
-    void turn(bool may_sleep);
+    // due, but not in simulated time. False if there was nothing to do.
+    bool turn(bool may_sleep);
+    // When the next timer is due; none if there is no timer.
+    std::optional<TimePoint> next_timer() const { return timers_->next(); }
 
-    // Calls what was deferred and posted, and what that defers, up to the deadline; nothing else.
+    // Runs the deferred and the posted callbacks, and the callbacks that they defer, until the
+    // deadline. Nothing else runs.
     void settle(TimePoint deadline);
 
     // Thread-safe.
     void stop();
 
-    // What the callbacks have taken.
+    // The times that the callbacks took.
     LoopWatch& watch_of_steps() { return steps_; }
     const LoopWatch& watch_of_steps() const { return steps_; }
 
   private:
-    // Callbacks, and where they come from.
+    // The callbacks, each with the place that registered it.
     struct Deferred {
         Callback run;
         Origin origin;
@@ -134,7 +141,8 @@ class EventLoop {
     void call(const Function& function) {
         if (!attempt(function)) was_out_of_memory_ = true;
     }
-    // What is measured by itself within a step, what was posted for one, is not the step's.
+    // Runs a step and measures its time. A step may contain steps that are measured by themselves,
+    // for example posted callbacks. Their time does not count for the outer step.
     template <typename Step>
     void measured(Origin origin, const Step& step) {
         const Duration outer = std::exchange(within_, Duration::zero());
@@ -150,7 +158,7 @@ class EventLoop {
     bool run_posted();
     bool arm_pollers();
     void disarm_pollers();
-    void wait_descriptors(int timeout_ms);
+    bool wait_descriptors(int timeout_ms);
     int sleep_limit_ms() const;
     void post_bound(std::function<void()> callback, Origin origin);
 
@@ -167,7 +175,8 @@ class EventLoop {
     std::function<void()> out_of_memory_;
     bool was_out_of_memory_ = false;
     LoopWatch steps_;
-    Duration within_{};  // the step at hand: of steps that were measured by themselves
+    // Time within the current step that was spent in inner, separately measured steps.
+    Duration within_{};
 
     std::mutex posted_mutex_;
     std::vector<Posted> posted_;

@@ -1,6 +1,7 @@
-// The functions of fmt that are not templates, compiled once for all of Pace. With fmt's header-only configuration every
-// unit compiles them again; with the system's shared fmt, libpace would bring a library into its host's process that the
-// host may have in another version. All of it stays hidden in what links it.
+// The functions of fmt that are not templates, compiled once for all of Pace. With fmt's
+// header-only configuration every unit would compile them again. With the system's shared fmt,
+// libpace would load a library into its host's process that the host may use in another version.
+// All symbols of this copy stay hidden in the binary that links it.
 #include <fmt/format-inl.h>
 
 #include <locale>

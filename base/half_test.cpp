@@ -8,7 +8,7 @@
 namespace pace::base {
 namespace {
 
-// The value of an f16 from its definition, in double.
+// Computes the value of an f16 from the definition of the format, in double.
 double value_of_f16(uint16_t bits) {
     const int exponent = (bits >> 10U) & 0x1F;
     const int fraction = bits & 0x3FF;
@@ -42,8 +42,8 @@ TEST(Half, EveryPatternSurvivesTheWayToFloatAndBack) {
     }
 }
 
-// Between each two neighbours: a little below the middle goes down, a little above goes up, the
-// middle to even.
+// Checks every pair of neighbours. A value a little below the middle rounds down. A value a little
+// above the middle rounds up. The middle rounds to even.
 template <typename ToFloat, typename FromFloat>
 void expect_nearest_even(uint32_t infinity, double beyond, ToFloat to_float, FromFloat from_float) {
     for (uint32_t bits = 0; bits < infinity; ++bits) {

@@ -22,7 +22,8 @@ void append_length(std::string& bytes, uint64_t length) {
 
 }  // namespace
 
-// A value with a line break comes with its length, any other between "=" and a line break.
+// A value with a line break is written with its length. Any other value stands between "=" and a
+// line break.
 void JournalEntry::add(std::string_view field, std::string_view value) {
     constexpr std::string_view kCut = "…";
     std::string cut;
@@ -59,7 +60,7 @@ std::string journal_field(std::string_view key) {
 JournalSocket::JournalSocket(std::string path)
     : path_(std::move(path)), fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
 
-// Not connected: a journal that is started again listens at the same path.
+// The socket is not connected: a restarted journal listens at the same path.
 JournalSocket::Sent JournalSocket::send(const JournalEntry& entry) const {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

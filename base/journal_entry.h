@@ -1,6 +1,8 @@
-// JournalEntry: one entry in journald's native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL), and the socket that takes it.
+// JournalEntry: one entry in journald's native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL).
+// JournalSocket: the socket that takes such entries.
 //
-// libsystemd's sd_journal_sendv() is not used: it waits while the journal's queue is full, and an event loop must not.
+// libsystemd's sd_journal_sendv() is not used: it waits while the journal's queue is full, and an
+// event loop must not wait.
 #pragma once
 
 #include <string>
@@ -12,10 +14,11 @@ namespace pace::base {
 
 class JournalEntry {
   public:
-    // What is longer is cut, so that an entry always fits into a datagram.
+    // Longer values are cut, so that an entry always fits into a datagram.
     static constexpr size_t kValueBytesMax = size_t{8} << 10U;
 
-    // `field` is one of the journal's: capitals, digits and underscores. `value` may be any bytes.
+    // `field` is a field name of the journal: capitals, digits and underscores. `value` may be any
+    // bytes.
     void add(std::string_view field, std::string_view value);
     const std::string& bytes() const { return bytes_; }
 
@@ -23,8 +26,9 @@ class JournalEntry {
     std::string bytes_;
 };
 
-// The journal's name for a key of ours: those that operators ask for have names of their own, the others a prefix, so that no key is by
-// chance a field with a meaning.
+// Returns the journal's field name for one of Pace's keys. The keys that operators search for have
+// field names of their own. The other keys get a prefix, so that no key equals by chance a field
+// that has a meaning.
 std::string journal_field(std::string_view key);
 
 class JournalSocket {
@@ -33,10 +37,12 @@ class JournalSocket {
 
     enum class Sent {
         done,
-        full,    // it does not read fast enough now: the entry is lost
-        absent,  // nobody listens there
+        // The journal does not read fast enough now: the entry is lost.
+        full,
+        // Nobody listens at the path.
+        absent,
     };
-    // Thread-safe, never waits.
+    // Thread-safe. Never waits.
     Sent send(const JournalEntry& entry) const;
 
   private:

@@ -14,7 +14,7 @@ TEST(JournalEntry, AValueInOneLineStandsBehindAnEqualsSign) {
     EXPECT_EQ(entry.bytes(), "MESSAGE=a worker = lost\nJOB=\n");
 }
 
-// Otherwise a peer's name could end its field, and begin one of its own.
+// Without the length, a peer's name could end its field and begin another field.
 TEST(JournalEntry, AValueWithALineBreakComesWithItsLength) {
     JournalEntry entry;
     entry.add("PEER", "a\nMESSAGE_ID=0");

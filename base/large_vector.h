@@ -1,6 +1,7 @@
-// LargeVector: a std::vector for as many elements as a model has. New elements have no value before somebody writes one: clearing a
-// gigabyte takes a tenth of a second and more. Much memory is the kernel's own, of which nothing is touched before it is used, and a thread
-// gives it back (release_thread.h), wherever its owner lets go.
+// LargeVector: a std::vector for as many elements as a model has. New elements have no value until
+// somebody writes one, since clearing a gigabyte takes a tenth of a second or more. A large vector
+// is mapped by the kernel, and its pages are not touched before they are used. A background thread
+// releases a large vector (release_thread.h), whichever thread drops it.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,7 +24,8 @@ class LargeAllocator {
     static_assert(std::is_trivial_v<Element>, "an element without a value must do no harm");
     using value_type = Element;
 
-    // What is less is taken from the heap, which has it at hand for the next exchange. Giving it back takes a millisecond or two.
+    // Smaller vectors come from the heap, which can reuse their memory for the next exchange.
+    // Releasing memory of this size takes a millisecond or two.
     static constexpr size_t kLargeBytes = size_t{16} << 20U;
 
     LargeAllocator() = default;
@@ -46,7 +48,7 @@ class LargeAllocator {
         else
             release_mapping(reinterpret_cast<std::byte*>(memory), bytes);
     }
-    // resize() and the like: no value.
+    // resize() and similar functions call this: the element gets no value.
     void construct(Element* element) noexcept { ::new (static_cast<void*>(element)) Element; }
     template <typename... Arguments>
     void construct(Element* element, Arguments&&... arguments) {

@@ -20,8 +20,8 @@ TEST(LargeVector, HoldsWhatIsWrittenAlsoWhileItGrows) {
     EXPECT_EQ(LargeVector<uint32_t>(kLarge, 7).back(), 7U);
 }
 
-// Sixteen gigabytes, of which as many pages are touched. The elements are large: even to leave one alone takes time, of which a
-// sanitizer's build takes more.
+// The test reserves sixteen gigabytes and touches sixteen pages. The elements are large because
+// even skipping an element takes time, and more time in a sanitizer's build.
 TEST(LargeVector, TouchesNothingThatIsNotWritten) {
     using Page = std::array<std::byte, 4096>;
     std::vector<LargeVector<Page>> vectors;

@@ -38,7 +38,9 @@ std::string_view level_name(LogLevel level) {
     return "?";
 }
 
-// systemd says of which file: whoever was started by a service inherits the words, but may have another standard error.
+// Systemd names the journal's file in JOURNAL_STREAM. The check compares that file with standard
+// error: a process that a service started inherits the variable, but may have another standard
+// error.
 bool under_journald() {
     static const bool answer = [] {
         const char* stream = std::getenv("JOURNAL_STREAM");
@@ -58,7 +60,8 @@ std::string time_prefix(LogLevel level) {
                        time.tv_nsec / 1'000'000, level_name(level));
 }
 
-// How many bytes at `at` are a control character: of ASCII, or of those beyond it (U+0080 to U+009F) that terminals obey.
+// Returns how many bytes at `at` form a control character: an ASCII one, or one of U+0080 to
+// U+009F, which terminals obey, too. 0 means that no control character is there.
 size_t control_bytes(std::string_view text, size_t at) {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     if (byte(at) < 0x20 || byte(at) == 0x7F) return 1;
@@ -67,7 +70,7 @@ size_t control_bytes(std::string_view text, size_t at) {
     return beyond ? 2 : 0;
 }
 
-// Control characters as \x1b, so that no text from outside begins a line or speaks to a terminal.
+// Writes control characters as \x1b, so that no outside text begins a line or controls a terminal.
 void append_text(std::string& line, std::string_view text) {
     for (size_t i = 0; i < text.size();) {
         const size_t end = i + control_bytes(text, i);
@@ -78,8 +81,8 @@ void append_text(std::string& line, std::string_view text) {
     }
 }
 
-// Values with spaces, quotes or control characters are quoted, so that a hostile value cannot forge
-// a second field.
+// Quotes values with spaces, quotes or control characters, so that a hostile value cannot forge a
+// second field.
 void append_value(std::string& line, std::string_view value) {
     bool plain = !value.empty() && value.find_first_of(" \"=\\") == std::string_view::npos;
     for (size_t i = 0; i < value.size() && plain; ++i) plain = control_bytes(value, i) == 0;
@@ -97,12 +100,13 @@ void append_value(std::string& line, std::string_view value) {
     line += '"';
 }
 
-// What one call has said.
+// The contents of one log call.
 struct Said {
     LogLevel level = LogLevel::none;
     std::string_view text;
     LogFields fields;
-    const LogEvent* event = nullptr;  // null: none of the table's
+    // Null means that the entry is no event of the table.
+    const LogEvent* event = nullptr;
     LogPlace place;
 };
 
@@ -122,7 +126,8 @@ std::string line_of(const Said& said) {
     return line;
 }
 
-// The path in the tree: the build takes away the folders above it (cmake/PaceOptions.cmake), a compiler cache writes "../.." for them.
+// Returns the path within the source tree. The build removes the folders above the tree
+// (cmake/PaceOptions.cmake). A compiler cache writes "../.." for them.
 std::string_view file_of(const LogPlace& place) {
     std::string_view file = place.file_name();
     while (file.starts_with("../")) file.remove_prefix(3);
@@ -149,7 +154,8 @@ JournalEntry entry_of(const Said& said, std::string_view line, const std::string
     return entry;
 }
 
-// Where entries go, and what became of those that nobody took. Never destroyed: threads may log until the process ends.
+// Writes the entries to their destination and counts the entries that nobody took. The outlet is
+// never destroyed: threads may log until the process ends.
 class Outlet {
   public:
     void set_journal(std::string_view path) {
@@ -171,7 +177,8 @@ class Outlet {
             const auto [journal, node] = where();
             const auto sent = journal->send(entry_of(said, line, node));
             is_taken = sent == JournalSocket::Sent::done;
-            // A journal that has no such socket here (in a container, say) still reads the stream.
+            // A journal may have no such socket here, for example in a container. It still reads
+            // the stream.
             if (sent == JournalSocket::Sent::absent)
                 is_taken = write_now(STDERR_FILENO,
                                      fmt::format("<{}>{}\n", static_cast<int>(said.level), line));
@@ -180,7 +187,7 @@ class Outlet {
         return is_taken;
     }
 
-    // How many were lost since this was asked last.
+    // Returns how many entries were lost since the last call.
     uint64_t newly_lost() {
         const uint64_t all = lost_;
         return all - told_.exchange(all);

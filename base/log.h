@@ -1,11 +1,13 @@
-// Structured log: a level, an event in words, and key=value pairs.
+// The structured log. An entry has a level, an event in words, and key=value pairs.
 //
-// Where standard error is the journal, each entry goes to it with fields of its own: MESSAGE has the whole line, JOB, RANK, NODE, PEER and
-// EXCHANGE what it is about, MESSAGE_ID which event of log_events.h it is, PACE_KEY every other pair. Elsewhere it is one line on standard
-// error, with the time. Libraries return errors and do not log; programs log once, where the cause is first known.
+// If standard error is the journal, each entry goes to the journal with fields of its own. MESSAGE
+// has the whole line. JOB, RANK, NODE, PEER and EXCHANGE say what the entry is about. MESSAGE_ID
+// says which event of log_events.h it is. PACE_KEY has every other pair. If standard error is not
+// the journal, each entry is one line on standard error, with the time. Libraries return errors and
+// do not log. Programs log an error once, where its cause is first known.
 //
-// Nothing here waits: what the journal, a pipe or a terminal does not take at once is dropped and counted, and the count is told as soon
-// as something is taken again.
+// No function here waits. An entry that the journal, a pipe or a terminal does not take at once is
+// dropped and counted. The count is logged as soon as an entry is taken again.
 //
 //   log_event(events::kPeerGone, {{"peer", name}, {"reason", error.message}});
 #pragma once
@@ -38,14 +40,14 @@ struct LogField {
 
 using LogFields = std::initializer_list<LogField>;
 
-// Something that an operator may have to act upon. All are in log_events.h.
+// An event that an operator may have to act on. All events are in log_events.h.
 struct LogEvent {
-    std::string_view name;  // in documents
-    std::string_view text;  // with which its message begins
+    std::string_view name;  // the event's name in documents
+    std::string_view text;  // the begin of the event's message
     std::string_view id;    // MESSAGE_ID: 32 hexadecimal digits, which never change
     LogLevel level = LogLevel::info;
     std::string_view meaning;
-    std::string_view advice;  // what to do; empty: nothing
+    std::string_view advice;  // what to do; empty means nothing
 };
 
 // Lines above this level are left out. Thread-safe.
@@ -54,10 +56,10 @@ LogLevel log_level();
 
 using LogPlace = std::source_location;
 
-// Thread-safe, never waits. Control characters are escaped. A field without a key is left out.
+// Thread-safe. Never waits. Control characters are escaped. A field without a key is left out.
 void log_line(LogLevel level, std::string_view text, LogFields fields,
               LogPlace place = LogPlace::current());
-// With its MESSAGE_ID, and with what to do as the last pair.
+// Logs an event with its MESSAGE_ID. The last pair says what to do.
 void log_event(const LogEvent& event, LogFields fields = {}, LogPlace place = LogPlace::current());
 
 inline void log_error(std::string_view text, LogFields fields = {},
@@ -77,16 +79,17 @@ inline void log_debug(std::string_view text, LogFields fields = {},
     log_line(LogLevel::debug, text, fields, place);
 }
 
-// This node's name, which is in the journal's entries where none says another NODE. Before anything is logged.
+// Sets this node's name. The journal's entries have the name unless an entry names another NODE.
+// Call this before anything is logged.
 void set_log_node(std::string_view name);
 
-// How many entries nobody took, since the program began.
+// Returns how many entries were lost since the program began.
 uint64_t log_entries_lost();
 
-// Whether standard error is the journal.
+// Returns whether standard error is the journal.
 bool log_is_journal();
 
-// For tests: the journal's socket is this one.
+// For tests: replaces the path of the journal's socket.
 void set_journal_socket(std::string_view path);
 
 }  // namespace pace::base

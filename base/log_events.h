@@ -1,5 +1,6 @@
-// Everything that a program of Pace tells its operator under a MESSAGE_ID: the tables of which docs/log-messages.md and the catalogue of
-// `journalctl -x` are made (tools/log_reference).
+// The tables of all messages that a program of Pace sends its operator under a MESSAGE_ID.
+// docs/log-messages.md and the catalogue of `journalctl -x` are generated from them
+// (tools/log_reference).
 #pragma once
 
 #include <array>

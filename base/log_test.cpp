@@ -23,8 +23,9 @@
 namespace pace::base {
 namespace {
 
-// What a process of its own writes to standard error, which is a pipe. JOURNAL_STREAM is set to `stream`, "own" for that
-// pipe, if it is not empty. The journal has no socket, unless `write_lines` names one.
+// Returns the text that a child process writes to standard error, which is a pipe. If `stream` is
+// not empty, JOURNAL_STREAM is set to `stream`; "own" stands for that pipe. The journal has no
+// socket unless `write_lines` names one.
 template <typename Function>
 std::string logged(const std::string& stream, const Function& write_lines) {
     std::array<int, 2> ends{};
@@ -95,7 +96,7 @@ TEST(Log, NothingIsWrittenAtLevelNone) {
               "");
 }
 
-// A socket of the journal's kind, in a folder of its own.
+// A socket like the journal's, in a folder of its own.
 class FakeJournal {
   public:
     FakeJournal() {
@@ -110,7 +111,7 @@ class FakeJournal {
     }
     ~FakeJournal() { std::filesystem::remove_all(folder_); }
 
-    // All entries that have come.
+    // Returns all entries that have arrived.
     std::vector<std::string> take() const {
         std::vector<std::string> entries;
         std::array<char, 65536> bytes{};
@@ -159,7 +160,7 @@ TEST(Log, TheJournalGetsFieldsOfItsOwn) {
     EXPECT_NE(entries[2].find("\nPEER\n" + length + "b\nJOB=evil\n"), std::string::npos);
 }
 
-// What the journal does not take is lost, and it is told how much.
+// Entries that the journal does not take are lost, and their number is logged.
 void overflow(const FakeJournal& journal) {
     set_journal_socket(journal.path());
     const TimePoint began = now();

@@ -15,7 +15,8 @@ namespace pace::base {
 
 namespace {
 
-// How long the calling thread has waited for a processor so far: the second of three numbers. Zero if the kernel does not say.
+// Returns how long the calling thread has waited for a processor so far. That time is the second of
+// the three numbers in the file. Returns zero if the kernel does not tell the time.
 Duration waited_for_processor() {
     const UniqueFd file(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
     std::array<char, 128> text{};

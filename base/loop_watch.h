@@ -1,8 +1,9 @@
-// LoopWatch: how long the callbacks of an event loop take, and which took longest.
+// LoopWatch: measures how long the callbacks of an event loop take, and which took longest.
 //
-// Whoever is silent for half a second is given up by its peers, so that a callback which takes a tenth of that is a fault, of
-// whoever registered it. The time in which the thread could have run, but had no processor, is not the callback's and is left out.
-// It is known to some twenty milliseconds, in favour of the callback.
+// The peers of a node give the node up when it is silent for half a second. A callback that takes a
+// tenth of that time is therefore a fault of the code that registered it. The watch leaves out the
+// time in which the thread was ready to run but had no processor. That time is known to about
+// twenty milliseconds, and the error favours the callback.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace pace::base {
 
-// Where a callback was registered.
+// The place at which a callback was registered.
 struct Origin {
     const char* file = "";
     unsigned line = 0;
@@ -29,7 +30,7 @@ struct Origin {
 
 class LoopWatch {
   public:
-    // A callback that takes longer holds up everybody else.
+    // A callback that takes longer delays all other callbacks too much.
     static constexpr Duration kLong = std::chrono::milliseconds(50);
 
     struct Step {
@@ -37,19 +38,19 @@ class LoopWatch {
         std::string origin;
     };
 
-    // Called in the loop's thread, after each step that was long.
+    // The loop's thread calls the handler after each long step.
     void set_handler(std::function<void(const Step&)> handler) { handler_ = std::move(handler); }
 
-    // Before a callback. One thread.
+    // Called before a callback. One thread.
     void begins(TimePoint at) {
         if (at - sampled_ >= kSampleEvery) sample(at);
     }
-    // After it.
+    // Called after the callback.
     void ended(TimePoint began, TimePoint at, Origin origin) {
         if (at - began > longest_.took || at - began >= kLong) judge(at - began, at, origin);
     }
 
-    // Since the beginning.
+    // The longest step and the number of long steps since the beginning.
     const Step& longest() const { return longest_; }
     uint64_t long_steps() const { return long_steps_; }
 
@@ -63,7 +64,8 @@ class LoopWatch {
     Step longest_;
     uint64_t long_steps_ = 0;
     TimePoint sampled_{};
-    Duration waited_{};  // for a processor, this thread, until then
+    // How long this thread had waited for a processor at `sampled_`.
+    Duration waited_{};
 };
 
 }  // namespace pace::base

@@ -15,15 +15,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Works for so long, by the thread's own time: waiting for a processor is not work.
+// Works for `time`, measured by the thread's own processor time: waiting for a processor is not
+// work.
 void work_for(Duration time) {
-    const auto spent = [] {
-        timespec at{};
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
-        return std::chrono::seconds(at.tv_sec) + Duration(at.tv_nsec);
-    };
-    const Duration end = spent() + time;
-    while (spent() < end) {
+    const Duration end = thread_cpu_time() + time;
+    while (thread_cpu_time() < end) {
     }
 }
 
@@ -36,6 +32,15 @@ struct Watched {
     Scope scope;
     std::vector<LoopWatch::Step> long_ones;
 };
+
+// Another thread works meanwhile, and this one waits for it.
+TEST(ThreadCpuTime, DoesNotCountWaiting) {
+    const Duration begin = thread_cpu_time();
+    std::thread(work_for, milliseconds(50)).join();
+    EXPECT_LT(thread_cpu_time() - begin, milliseconds(25));
+    work_for(milliseconds(5));
+    EXPECT_GE(thread_cpu_time() - begin, milliseconds(5));
+}
 
 TEST(LoopWatch, NamesWhoHeldUpTheLoop) {
     Watched watched;
@@ -91,7 +96,7 @@ TEST(LoopWatch, LetsShortStepsPass) {
     EXPECT_GE(loop.watch_of_steps().longest().took, milliseconds(4));
 }
 
-// The thread's own processor is shared with others who want all of it.
+// The thread shares its only processor with threads that want all of it.
 TEST(LoopWatch, DoesNotBlameACallbackForABusyMachine) {
     cpu_set_t all;
     ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);

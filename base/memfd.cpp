@@ -30,8 +30,9 @@ Result<std::byte*> map_shared(int fd, size_t bytes) {
     return static_cast<std::byte*>(address);
 }
 
-// Huge pages come from a pool that can be empty: after its other holder has punched a hole into
-// such a memfd, touching it is SIGBUS. Pages of the kernel's own tmpfs are found again.
+// Huge pages come from a pool that can be empty. If the other holder punches a hole into a memfd of
+// huge pages, touching the hole can raise SIGBUS. Pages of the kernel's own tmpfs can always be
+// found again.
 Result<> check_sealed(int fd) {
     const int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & kSeals) != kSeals)
@@ -108,7 +109,8 @@ Result<MappedMemfd> MappedMemfd::adopt(UniqueFd fd, size_t bytes) {
     struct stat status {};
     if (fstat(fd.get(), &status) != 0) return make_errno_error(errno, "stat shared memory");
     const auto size = static_cast<size_t>(status.st_size);
-    // Not more either: what is mapped must be what was announced, and charged to whoever brings it.
+    // A larger size is refused, too: the mapped size must be the announced size, since the process
+    // that brings the memory is charged for the announced size.
     if (size != whole_pages(bytes))
         return make_error(ErrorKind::invalid,
                           "a shared buffer of {} bytes was announced as {} bytes", size, bytes);

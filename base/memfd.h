@@ -1,6 +1,6 @@
 // MappedMemfd: anonymous shared memory whose size is sealed, mapped into this process.
 //
-// The seals (no shrinking, no growing, no further seals) are what lets the daemon touch a mapping
+// The seals forbid shrinking, growing and further seals. They let the daemon safely touch a mapping
 // that a client also holds: a client that could shrink the file could kill the daemon with SIGBUS.
 #pragma once
 
@@ -21,19 +21,21 @@ class MappedMemfd {
     MappedMemfd& operator=(const MappedMemfd&) = delete;
     ~MappedMemfd();
 
-    // New zeroed memory of `bytes` (rounded up to whole pages), sealed and mapped. `populate`
-    // touches every page now, so that the first exchange does not pay for it; that also turns "too
-    // little shared memory" into an error here rather than a SIGBUS later.
+    // Makes new zeroed memory of `bytes` bytes (rounded up to whole pages), sealed and mapped. With
+    // `populate` every page is touched now. Then the first exchange does not pay for that, and a
+    // lack of shared memory is an error here instead of a SIGBUS later.
     static Result<MappedMemfd> create(const char* name, size_t bytes, bool populate);
 
-    // Touches the next `bytes` bytes of it. ErrorKind::memory. The kernel finds some gigabytes in a second, and meanwhile no other
-    // thread can map anything: whoever must not hold others up asks for a piece at a time.
+    // Touches the next `bytes` bytes of the memory. Fails with ErrorKind::memory. The kernel finds
+    // some gigabytes in a second, and no other thread can map memory meanwhile. Callers that must
+    // not delay other threads therefore ask for one piece (kPieceBytes) at a time.
     Result<> populate(size_t bytes);
     bool is_populated() const { return populated_ >= size_; }
     static constexpr size_t kPieceBytes = size_t{16} << 20U;
 
-    // Maps a descriptor that came from another process: a memfd of `bytes`, rounded up to whole
-    // pages, in the kernel's own tmpfs, with the seals above. Errors: invalid, for any other.
+    // Maps a descriptor that came from another process. The descriptor must be a memfd of `bytes`
+    // bytes (rounded up to whole pages) in the kernel's own tmpfs, with the seals above. Fails with
+    // ErrorKind::invalid for any other descriptor.
     static Result<MappedMemfd> adopt(UniqueFd fd, size_t bytes);
 
     int fd() const { return fd_.get(); }
@@ -48,7 +50,8 @@ class MappedMemfd {
     UniqueFd fd_;
     std::byte* data_ = nullptr;
     size_t size_ = 0;
-    size_t populated_ = 0;  // of the memory that was made here, from its begin on
+    // How many bytes were touched, from the begin of the memory. Adopted memory is not counted.
+    size_t populated_ = 0;
 };
 
 }  // namespace pace::base

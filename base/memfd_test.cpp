@@ -27,7 +27,7 @@ TEST(MappedMemfd, CannotBeResizedByWhoeverHoldsTheDescriptor) {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-// Somebody else's memory, of so many bytes, sealed as it should be.
+// Returns another process's memory of `bytes` bytes, with the right seals.
 UniqueFd sealed(size_t bytes, unsigned flags = 0) {
     UniqueFd fd(memfd_create("pace-test", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
     EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(bytes)), 0);
@@ -55,7 +55,7 @@ TEST(MappedMemfd, MapsWhatWasAnnouncedAndRefusesAnyOtherSize) {
     expect_refused(sealed(size_t{1} << 46U), 4, "announced");
 }
 
-// The pool may be empty here: the descriptor is all that is needed to refuse it.
+// The pool may be empty here. The descriptor alone is enough to refuse it.
 TEST(MappedMemfd, RefusesHugePagesWhichWhoeverHoldsThemCanTakeAway) {
     const size_t bytes = size_t{2} << 20U;
     UniqueFd huge(memfd_create("pace-test", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));

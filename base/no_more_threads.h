@@ -1,4 +1,5 @@
-// NoMoreThreads: as long as it lives, this process can begin no thread. For tests; not under a sanitizer, which needs memory itself.
+// NoMoreThreads: as long as the object lives, this process can begin no thread. For tests. It does
+// not work under a sanitizer, which needs memory itself.
 #pragma once
 
 #include <sys/resource.h>
@@ -18,7 +19,8 @@ class NoMoreThreads {
   public:
     static constexpr bool possible() { return !kSanitized; }
 
-    // A thread needs memory for its stack, of which there is none; what the library has kept of earlier ones is taken.
+    // A new thread needs memory for its stack, and RLIMIT_AS leaves none. The library may have kept
+    // stacks of earlier threads: the constructor begins threads until these stacks are used up.
     NoMoreThreads() {
         taken_.reserve(kMost);
         getrlimit(RLIMIT_AS, &before_);

@@ -1,9 +1,10 @@
-// Randomness that is handed in: a small seeded generator for decisions that must replay, and bytes
-// of the operating system for tokens that nobody may guess.
+// Random numbers. Random is a small seeded generator for decisions that must be repeatable.
+// random_token() takes bytes of the operating system, for tokens that nobody may guess.
 #pragma once
 
 #include <sys/random.h>
 
+#include <atomic>
 #include <cstdint>
 
 namespace pace::base {
@@ -20,7 +21,8 @@ class Random {
         return z ^ (z >> 31U);
     }
 
-    // Uniform in [0, bound), bound > 0; the bias of at most bound/2^64 does not matter here.
+    // Uniform in [0, bound), with bound > 0. The bias is at most bound/2^64, which does not matter
+    // here.
     uint64_t below(uint64_t bound) {
         __extension__ using Wide = unsigned __int128;
         return static_cast<uint64_t>((static_cast<Wide>(next()) * bound) >> 64U);
@@ -33,8 +35,14 @@ class Random {
     uint64_t state_;
 };
 
+namespace detail {
+// Where a simulation's tokens come from. Null: there is no simulation.
+inline std::atomic<Random*> simulated_tokens{nullptr};
+}  // namespace detail
+
 // An unguessable number from the operating system, never 0.
 inline uint64_t random_token() {
+    if (Random* const simulated = detail::simulated_tokens) return simulated->next() | 1U;
     uint64_t token = 0;
     while (token == 0) {
         if (getrandom(&token, sizeof(token), 0) != static_cast<ssize_t>(sizeof(token))) token = 0;

@@ -13,15 +13,17 @@ namespace pace::base {
 
 namespace {
 
-// As much is unmapped at once: meanwhile no other thread of the process can map anything.
+// The thread unmaps so many bytes at once. While it unmaps them, no other thread of the process can
+// map memory.
 constexpr size_t kPieceBytes = size_t{64} << 20U;
 
 struct Threads {
     std::mutex mutex;
-    std::vector<ReleaseThread*> all;  // in the order in which they were made
+    std::vector<ReleaseThread*> all;  // in the order of their construction
 };
 
-// Never destroyed: an embedded daemon ends while the program's static objects end, and its release thread with it.
+// The list is never destroyed. An embedded daemon ends while the program's static objects are
+// destroyed, and the daemon's release thread ends with it.
 Threads& threads() {
     static Threads* const of_this_program = new Threads;
     return *of_this_program;
@@ -59,7 +61,7 @@ bool ReleaseThread::take(Mapping& mapping) {
     try {
         if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
     } catch (const std::exception&) {
-        // The next one that comes tries again.
+        // The next mapping that is handed over tries again to begin the thread.
     }
     changed_.notify_one();
     return true;
@@ -80,7 +82,7 @@ void ReleaseThread::work_off() {
 }
 
 bool ReleaseThread::hand_over(Mapping mapping) {
-    // Held while it is handed over, so that the thread cannot end meanwhile.
+    // The lock is held during the handover, so that the thread cannot end meanwhile.
     const std::lock_guard lock(threads().mutex);
     return !threads().all.empty() && threads().all.back()->take(mapping);
 }

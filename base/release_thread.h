@@ -1,9 +1,11 @@
-// ReleaseThread: gives mappings back to the kernel, which takes it as long as it took to find the memory: a tenth of a second and more for
-// a gigabyte, whether that is one mapping or a thousand that all go at once. Whoever must not stand still lets go of memory by
-// release_mapping(), in any thread.
+// ReleaseThread: gives mappings back to the kernel. That takes as long as it took to find the
+// memory: a tenth of a second or more for a gigabyte. One mapping of that size and a thousand
+// mappings that are released at once take equally long. Threads that must not stand still release
+// memory by release_mapping(). Any thread may call it.
 //
-// A program that has such a thread makes it before the memory and ends it after. Without one, release_mapping() does the work itself.
-// released() is the same for objects that have much memory.
+// A program that has such a thread makes the thread before the memory, and ends the thread after
+// the memory. In a program without such a thread release_mapping() does the work itself. released()
+// does the same for objects that have much memory.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +23,13 @@ namespace pace::base {
 class ReleaseThread {
   public:
     ReleaseThread();
-    // Ends when all that was handed over is given back.
+    // Returns when everything that was handed over is released.
     ~ReleaseThread();
     ReleaseThread(const ReleaseThread&) = delete;
     ReleaseThread& operator=(const ReleaseThread&) = delete;
 
-    // Less private memory is given back at once, which takes some microseconds. Handing it over takes about one.
+    // Smaller private memory is released at once, which takes some microseconds. A handover takes
+    // about one microsecond.
     static constexpr size_t kLittleBytes = size_t{64} << 10U;
 
   private:
@@ -39,7 +42,8 @@ class ReleaseThread {
         std::shared_ptr<const void> object;
     };
 
-    // To the youngest. False: there is none, or no memory to hand it over.
+    // Hands the mapping to the youngest release thread. Returns false if there is no release
+    // thread, or no memory for the handover.
     static bool hand_over(Mapping mapping);
     bool take(Mapping& mapping);
     void work_off();
@@ -51,18 +55,21 @@ class ReleaseThread {
     std::thread thread_;  // begins with the first mapping
 };
 
-// Unmaps `bytes` bytes from `data` on. In the youngest of this program's release threads if it is much and there is such a thread, else
-// before it returns.
+// Unmaps `bytes` bytes from `data` on. If the mapping is large and the program has a release
+// thread, the youngest release thread unmaps it. Otherwise the call unmaps it before it returns.
 void release_mapping(std::byte* data, size_t bytes);
 
-// The same of shared memory, however little: a file goes with it. Its descriptor is closed at once, so that another can be opened in its
-// place; what that costs is left to the mapping.
+// Does the same for shared memory of any size, since a file is released with the memory. The
+// descriptor is closed at once, so that another one can be opened in its place. The cost of
+// releasing the file stays with the mapping.
 void release_shared(std::byte* data, size_t bytes, UniqueFd fd);
 
-// The same of an object that has about `bytes` bytes of memory, and that nobody else has: its destructor may run in another thread.
+// Does the same for an object that has about `bytes` bytes of memory. The caller must be the only
+// owner. The destructor may run in another thread.
 void release_object(std::shared_ptr<const void> object, size_t bytes);
 
-// `value`, shared by whoever copies what is returned; the last one to let go of it does not wait for its `bytes` bytes to be given back.
+// Moves `value` into a shared pointer. The last owner does not wait until the object's `bytes`
+// bytes are released.
 template <typename Object>
 std::shared_ptr<Object> released(Object value, size_t bytes) {
     struct Owner {

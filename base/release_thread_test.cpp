@@ -21,7 +21,8 @@ namespace {
 
 constexpr size_t kMuch = 2 * ReleaseThread::kLittleBytes;
 
-// A mapping of its own file. Whether that file is mapped cannot be mistaken: another thread may map something else at the same address.
+// Maps a file of its own, so that a test recognizes the mapping by the file's name. The address
+// alone proves nothing: another thread may map other memory at the same address.
 std::byte* map(const char* name, size_t bytes) {
     const UniqueFd file(memfd_create(name, MFD_CLOEXEC));
     EXPECT_EQ(ftruncate(file.get(), static_cast<off_t>(bytes)), 0);
@@ -57,7 +58,7 @@ TEST(ReleaseThread, IsNotNeeded) {
     EXPECT_FALSE(is_mapped("much"));
 }
 
-// Says where it was destroyed.
+// Tells in which thread it was destroyed.
 class Large {
   public:
     explicit Large(std::thread::id& ret_where) : where_(&ret_where) {}
@@ -106,11 +107,12 @@ TEST(ReleaseThread, ClosesTheFileOfSharedMemory) {
     EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "the descriptor is open still";
 }
 
-// A trainer may have thousands of them, small ones too, that all go at once.
+// A trainer may have thousands of shared buffers, also small ones, that are all released at once.
 TEST(ReleaseThread, GivesSharedMemoryOfAnySizeBackAndItsDescriptorGoesAtOnce) {
     std::vector<std::string> mapped;
     {
-        std::promise<void> go_on;  // outlives the thread, which may come late to what waits for it
+        // Outlives the thread: the object that waits for the promise may be destroyed late.
+        std::promise<void> go_on;
         const ReleaseThread thread;
         struct Blocks {
             explicit Blocks(std::promise<void>& promise) : until(promise) {}

@@ -1,6 +1,8 @@
-// Repeated: when to say again what still holds: at once, then after ten seconds, and after twice as long each time, up to ten minutes.
+// Repeated: decides when to log again that something still holds. The first message comes at once,
+// the next after ten seconds. Each further interval is twice as long, up to ten minutes.
 //
-// Each of several things has times of its own. However many there are, the memory is bounded: the last ones share theirs.
+// Each thing has its own times. The memory is bounded, however many things there are: when the
+// table is full, all further things share one entry.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +22,14 @@ class Repeated {
     static constexpr Duration kLast = std::chrono::minutes(10);
     static constexpr size_t kThingsMax = 64;
 
-    // It holds now. Returns how often it was so since it was said last, this time included, if it is to be said; else 0.
+    // Called when `thing` holds now. If it is to be logged, returns how often the thing has held
+    // since the last message, this time included. Otherwise returns 0.
     uint64_t is_due(const std::string& thing, TimePoint now) {
         const bool known = things_.contains(thing);
         Said& said = things_[known || things_.size() < kThingsMax ? thing : std::string()];
         ++said.times;
         if (now < said.next) return 0;
-        // What has not been so for long is new again.
+        // A thing that has not held for long counts as new.
         const bool anew = now - said.next > kLast;
         said.interval = anew ? kFirst : std::min(said.interval * 2, kLast);
         said.next = now + said.interval;

@@ -29,7 +29,7 @@ TEST(Repeated, CountsWhatWasNotSaid) {
     for (int i = 0; i < 5; ++i) EXPECT_EQ(repeated.is_due("x", now + seconds(1)), 0U);
     EXPECT_EQ(repeated.is_due("y", now + seconds(1)), 1U);
     EXPECT_EQ(repeated.is_due("x", now + seconds(10)), 6U);
-    // Long after, it is new.
+    // A thing that holds again long after is new.
     EXPECT_EQ(repeated.is_due("x", now + minutes(60)), 1U);
     EXPECT_EQ(repeated.is_due("x", now + minutes(60) + seconds(10)), 1U);
 }

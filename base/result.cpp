@@ -6,6 +6,7 @@
 
 namespace pace::base {
 
+// NOLINTNEXTLINE(readability-function-size): a table of names
 std::string_view error_kind_name(ErrorKind kind) {
     switch (kind) {
         case ErrorKind::invalid:

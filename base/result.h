@@ -1,7 +1,8 @@
-// Result<T>: a value, or an Error that says what was wrong, with which value, and what to do next.
+// Result<T>: a value, or an Error. An Error says what was wrong, with which value, and what to do
+// next.
 //
-// No exception crosses a folder in Pace. A function that can fail returns Result<T>; the caller
-// either handles the Error here or passes it up unchanged with PACE_TRY.
+// No exception crosses a folder in Pace. A function that can fail returns Result<T>. The caller
+// either handles the Error itself, or passes it up unchanged with PACE_TRY.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace pace::base {
 
-// Who must act, and how. The names are those of the public statuses in capi/pace.h.
+// The kind says who must act, and how. The names are those of the public statuses in capi/pace.h.
 enum class ErrorKind : int32_t {
     invalid = 1,    // an argument or option is wrong
     handle,         // a handle is stale, closed or of another session
@@ -34,8 +35,9 @@ enum class ErrorKind : int32_t {
     canceled,       // ended because the caller asked
     closed,         // the session was closed
     corrupt,        // bytes from outside do not parse
-    interrupted,    // a signal has come to whoever waited, who asked to be told
-    internal,       // a defect of Pace
+    // A signal arrived while the caller waited, and the caller had asked to be told of signals.
+    interrupted,
+    internal,  // a defect of Pace
 };
 
 // The stable lower-case name of a kind, for logs and messages.
@@ -47,14 +49,14 @@ struct Error {
     bool operator==(const Error&) const = default;
 };
 
-// An Error with a formatted message: make_error(ErrorKind::invalid, "alpha is {}; …", alpha).
+// Makes an Error with a formatted message: make_error(ErrorKind::invalid, "alpha is {}; …", alpha).
 template <typename... Args>
 Error make_error(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
     return Error{kind, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-// An Error from errno, as "WHAT: strerror". Maps ENOSPC, ENOMEM, EACCES and their kin to their
-// kinds.
+// Makes an Error from errno, as "WHAT: strerror". ENOSPC, ENOMEM, EACCES and similar numbers get
+// their own kinds.
 Error make_errno_error(int error_number, std::string_view what);
 
 template <typename T = void>

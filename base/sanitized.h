@@ -1,4 +1,5 @@
-// kSanitized: whether this is a sanitizer's build, whose times and memory are not the program's own. For tests.
+// kSanitized: whether this build has a sanitizer. A sanitizer changes the program's times and
+// memory. For tests.
 #pragma once
 
 namespace pace::base {

@@ -1,7 +1,9 @@
-// Scope: how long what an object has begun may call it back. The object owns the Scope, and binds to it whatever is called later: after the
-// Scope's end such a call does nothing. One thread: that in which the calls come.
+// Scope: limits how long callbacks may call an object. The object owns the Scope and binds to it
+// every function that is called later. After the Scope has ended, a bound function does nothing.
+// The Scope belongs to one thread, in which the functions are called.
 //
-// Callback: a call that cannot outlive what it touches. It is made by Scope::callback(), or by keep(), with what it touches inside.
+// Callback: a call that cannot outlive what it touches. Scope::callback() makes one. keep() makes
+// one that owns the object which it touches.
 #pragma once
 
 #include <functional>
@@ -26,7 +28,7 @@ class Callback {
     std::function<void()> call_;
 };
 
-// Calls `function(*kept)`.
+// Makes a Callback that calls `function(*kept)`.
 template <typename Kept, typename Function>
 Callback keep(std::shared_ptr<Kept> kept, Function function) {
     return Callback([kept = std::move(kept), function = std::move(function)] { function(*kept); });
@@ -38,7 +40,8 @@ class Scope {
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
-    // The function, which does nothing once this has ended. Any thread may hold it, and hand it on.
+    // Returns a function that does nothing once this Scope has ended. Any thread may hold the
+    // function and pass it on.
     template <typename Function>
     auto bind(Function function) const {
         return [scope = std::weak_ptr<const bool>(lives_),
@@ -50,7 +53,7 @@ class Scope {
     Callback callback(Function function) const {
         return Callback(bind(std::move(function)));
     }
-    // What was bound so far is called no more.
+    // Functions that were bound before this call do nothing from now on.
     void end() { lives_ = std::make_shared<const bool>(true); }
 
   private:

@@ -1,10 +1,9 @@
-// Task<T>: a coroutine that starts when it is awaited or spawned, and resumes its awaiter when it
+// Task<T>: a coroutine that starts when it is awaited or spawned. It resumes its awaiter when it
 // ends.
 //
-// Collectives are written as Tasks on one event loop, so that each reads like its paper's
-// pseudo-code. A Task belongs to one thread. It must not be destroyed while it is suspended in an
-// operation that will resume it: structured waiting (await everything that was started) is the
-// rule.
+// Collectives are written as Tasks on one event loop, so that each reads like the pseudo-code of
+// its paper. A Task belongs to one thread. A Task must not be destroyed while it is suspended in an
+// operation that will resume it. The rule is structured waiting: await everything that was started.
 #pragma once
 
 #include <coroutine>
@@ -40,8 +39,9 @@ struct PromiseBase {
     FinalAwaiter final_suspend() const noexcept { return {}; }
 };
 
-// What a coroutine meets that has no memory is an error of its Result; where it gives none, the awaiter
-// meets it. Pace's code throws nothing else: any other exception is a defect, and stops the process.
+// If a coroutine finds no memory, its Result becomes an error. If the coroutine returns no Result,
+// the exception is rethrown in the awaiter. Pace's code throws no other exception: any other one is
+// a defect and stops the process.
 template <typename T>
 struct Promise : PromiseBase {
     std::optional<T> value;
@@ -130,7 +130,7 @@ struct Detached {
         std::suspend_never initial_suspend() const noexcept { return {}; }
         std::suspend_never final_suspend() const noexcept { return {}; }
         void return_void() const noexcept {}
-        // Whoever resumed it meets what nobody awaits.
+        // Nobody awaits the coroutine, so the exception goes to the caller that resumed it.
         [[noreturn]] void unhandled_exception() const { throw; }
     };
 };
@@ -148,7 +148,7 @@ inline Detached run_detached_void(Task<void> task, std::function<void()> done) {
 
 }  // namespace detail
 
-// Starts a Task now; `done` gets its value when it ends. The Task frees itself.
+// Starts a Task now. `done` gets the Task's value when the Task ends. The Task frees itself.
 template <typename T>
 void spawn(Task<T> task, std::function<void(T)> done) {
     detail::run_detached<T>(std::move(task), std::move(done));
@@ -157,7 +157,7 @@ inline void spawn(Task<void> task, std::function<void()> done = {}) {
     detail::run_detached_void(std::move(task), std::move(done));
 }
 
-// OneShot<T>: awaited by one coroutine, set once by a callback, in either order.
+// OneShot<T>: one coroutine awaits the value and a callback sets it once, in either order.
 template <typename T>
 class OneShot {
   public:
@@ -180,7 +180,8 @@ class OneShot {
     std::coroutine_handle<> waiter_;
 };
 
-// Counter: a coroutine awaits zero. add() before each operation, done() in its completion.
+// Counter: a coroutine awaits zero. Call add() before each operation, and done() when the operation
+// completes.
 class Counter {
   public:
     void add(int count = 1) { pending_ += count; }
@@ -198,7 +199,7 @@ class Counter {
     std::coroutine_handle<> waiter_;
 };
 
-// Runs all Tasks side by side and ends when the last has ended; their values in order.
+// Runs all Tasks side by side and ends when the last one has ended. Returns their values in order.
 template <typename T>
 Task<std::vector<T>> when_all(std::vector<Task<T>> tasks) {
     std::vector<std::optional<T>> values(tasks.size());

@@ -25,7 +25,8 @@ void TimerQueue::cancel(uint64_t id) {
     const auto [begin, end] = timers_.equal_range(time->second);
     for (auto timer = begin; timer != end; ++timer) {
         if (timer->second.first != id) continue;
-        // What the callback holds may cancel timers itself when it goes.
+        // The callback is destroyed after the entry was extracted: its destruction may cancel other
+        // timers.
         const auto canceled = timers_.extract(timer);
         times_.erase(time);
         return;

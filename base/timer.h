@@ -1,7 +1,9 @@
-// Timer: a callback that an event loop calls once, when it is due. Whoever starts one owns it: once it is destroyed, canceled or replaced,
-// it is not called any more. So nothing that a timer touches needs to be looked for before it is touched.
+// Timer: a callback that an event loop calls once, when it is due. The code that starts a timer
+// owns the Timer. Once the Timer is destroyed, canceled or replaced, the callback is not called any
+// more. A callback therefore need not check that the objects it touches still live.
 //
-// TimerQueue: those of a loop, in the order in which they are due. Timers may outlive it.
+// TimerQueue: the timers of a loop, in the order in which they are due. Timers may outlive the
+// queue.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,8 @@ class [[nodiscard]] Timer {
     ~Timer() { cancel(); }
 
     void cancel();
-    // Whether it is to be called still. A timer that is being called is not.
+    // Returns whether the callback is still to be called. A timer whose callback runs now is not
+    // pending.
     bool pending() const;
 
   private:
@@ -48,9 +51,10 @@ class [[nodiscard]] Timer {
 class TimerQueue : public std::enable_shared_from_this<TimerQueue> {
   public:
     Timer add(TimePoint when, std::function<void()> callback);
-    // Calls what is due at `time`, and what becomes due meanwhile. True if there was anything.
+    // Calls the callbacks that are due at `time`, and those that become due meanwhile. Returns true
+    // if any was called.
     bool run(TimePoint time);
-    // When the first one is due.
+    // When the first timer is due. Empty if there is no timer.
     std::optional<TimePoint> next() const;
 
   private:

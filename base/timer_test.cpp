@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 class TimerTest : public ::testing::Test {
   protected:
-    // Everything that is due by then is called.
+    // Runs everything that is due until then.
     void pass(Duration time) { queue_->run(begin_ + time); }
     Timer at(Duration time, char name) {
         return queue_->add(begin_ + time, [this, name] { called_ += name; });
@@ -81,7 +81,7 @@ TEST_F(TimerTest, MayBeStartedAnewWhileTheyAreCalled) {
     EXPECT_EQ(called_, "ab");
 }
 
-// As an object does that a timer ends, and whose timer it is.
+// A timer's callback may destroy the object that owns the timer.
 TEST_F(TimerTest, MayEndTheirOwnerAndOthersWhileTheyAreCalled) {
     auto owned = std::make_unique<Timer>();
     auto other = std::make_unique<Timer>(at(milliseconds(2), 'x'));

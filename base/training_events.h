@@ -1,6 +1,7 @@
-// The events of workers, exchanges and models, as a daemon sees them, which an operator may have to act upon: docs/log-messages.md is made of these tables.
+// The events of workers, exchanges and models, as a daemon sees them. An operator may have to act
+// on them. docs/log-messages.md is generated from these tables.
 //
-// A row keeps its identifier for ever. A new one is made by `systemd-id128 new`.
+// A row keeps its identifier for ever. `systemd-id128 new` makes a new identifier.
 #pragma once
 
 #include "base/log.h"

@@ -19,7 +19,7 @@ TurnThread::~TurnThread() {
 
 void TurnThread::run(uint64_t asker, Piece piece) {
     const std::lock_guard lock(mutex_);
-    // First the thread: where there is none, nobody waits.
+    // Begin the thread first: if it cannot begin, no work is left in the queue.
     if (!thread_.joinable()) thread_ = begin_thread([this] { work_off(); });
     const auto known = std::find_if(askers_.begin(), askers_.end(),
                                     [asker](const Asker& other) { return other.id == asker; });
@@ -34,13 +34,14 @@ void TurnThread::run(uint64_t asker, Piece piece) {
     changed_.notify_one();
 }
 
-// Nothing here needs memory.
+// This function allocates no memory.
 void TurnThread::work_off() {
     std::unique_lock lock(mutex_);
     for (;;) {
         while (askers_.empty() && !stopping_) changed_.wait(lock);
         if (stopping_) return;
-        // At the end meanwhile, so that what it asks for now comes after what it has asked for.
+        // The asker goes to the end of the list now, so that work which it asks for meanwhile comes
+        // after its earlier work.
         const auto asker = askers_.begin();
         askers_.splice(askers_.end(), askers_, asker);
         Piece piece = std::move(asker->works.front());
@@ -48,7 +49,8 @@ void TurnThread::work_off() {
         bool more = false;
         const bool had_memory = attempt([&] { more = piece(); });
         more = more && had_memory;
-        if (!more) piece = nullptr;  // what it holds may take long to let go
+        // Release what the piece holds before locking: the release may take long.
+        if (!more) piece = nullptr;
         lock.lock();
         if (more) {
             asker->works.front() = std::move(piece);

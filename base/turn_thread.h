@@ -1,5 +1,6 @@
-// TurnThread: long work for several askers, off the event loop. It is done a piece at a time, and the askers take turns, so that
-// who wants little does not wait for all that another wants.
+// TurnThread: does long work for several askers, in another thread than the event loop. The thread
+// does the work a piece at a time, and the askers take turns. So an asker with little work does not
+// wait for all the work of another asker.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +16,23 @@ namespace pace::base {
 
 class TurnThread {
   public:
-    // Does a piece, of some milliseconds. True: there is more to do.
+    // Does one piece of work, of some milliseconds. Returns true if there is more to do.
     using Piece = std::function<bool()>;
 
     TurnThread() = default;
-    // Waits for the piece at hand. What has not been done is dropped.
+    // Waits for the piece of work that runs now. Work that was not done is dropped.
     ~TurnThread();
     TurnThread(const TurnThread&) = delete;
     TurnThread& operator=(const TurnThread&) = delete;
 
-    // One asker's works are done one after the other. Threads: any. Blocks: no. The thread begins with the first. Throws std::bad_alloc,
-    // and nothing is done, where there is no memory to keep the work or no thread to do it. A piece for which there is no memory is the
-    // work's last.
+    // Queues a work. The works of one asker are done one after another. Threads: any. Blocks: no.
+    // The thread begins with the first work. Throws std::bad_alloc if there is no memory to queue
+    // the work or if no thread can begin. Then nothing is done. If a piece of a work finds no
+    // memory, that work ends.
     void run(uint64_t asker, Piece piece);
 
   private:
-    // Has works, of which the first is under way if the asker is at hand.
+    // An asker with its works. While the thread serves the asker, its first work is under way.
     struct Asker {
         uint64_t id = 0;
         std::deque<Piece> works;
@@ -40,7 +42,7 @@ class TurnThread {
 
     std::mutex mutex_;
     Condition changed_;
-    std::list<Asker> askers_;  // who comes first is next
+    std::list<Asker> askers_;  // the first one is served next
     bool stopping_ = false;
     std::thread thread_;
 };

@@ -12,7 +12,7 @@
 namespace pace::base {
 namespace {
 
-// Work in three pieces, each of which writes a letter.
+// Returns work in three pieces. Each piece writes a letter.
 TurnThread::Piece three(std::string& out, char letter) {
     return [&out, letter, left = 3]() mutable {
         out += letter;
@@ -25,7 +25,7 @@ TEST(TurnThread, GivesEveryAskerAPieceInTurnAndKeepsTheOrderOfEach) {
     std::string out;
     std::promise<void> all_asked;
     std::promise<void> last;
-    // Nothing begins before all have asked.
+    // The first work waits, so that no other work begins before all have asked.
     thread.run(9, [&] {
         all_asked.get_future().wait();
         return false;
@@ -50,7 +50,7 @@ TEST(TurnThread, DropsWhatHasNotBegun) {
         TurnThread thread;
         thread.run(1, [&] {
             if (++pieces == 1) begun.set_value();
-            return true;  // there is always more
+            return true;  // there is always more work
         });
         begun.get_future().wait();
     }

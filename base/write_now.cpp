@@ -11,8 +11,10 @@ namespace pace::base {
 
 namespace {
 
-// The descriptor may be shared with other processes, so that its flags stay as they are. poll() says of a pipe that it has room for
-// PIPE_BUF bytes, and of a terminal that its output was not stopped. Zero: it would wait, or is broken.
+// Writes some bytes without waiting. Other processes may share the descriptor, so its flags stay as
+// they are. For a pipe poll() says that there is room for PIPE_BUF bytes. For a terminal poll()
+// says that the output was not stopped. Returns zero if a write would wait, or if the descriptor is
+// broken.
 size_t write_some(int fd, std::string_view bytes) {
     pollfd entry{fd, POLLOUT, 0};
     if (poll(&entry, 1, 0) != 1 || (entry.revents & POLLOUT) == 0) return 0;

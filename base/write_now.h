@@ -1,11 +1,13 @@
-// write_now: a line to a pipe, a terminal, a socket or a file, without ever waiting for who reads it.
+// write_now: writes a line to a pipe, a terminal, a socket or a file. It never waits for the
+// reader.
 #pragma once
 
 #include <string_view>
 
 namespace pace::base {
 
-// True if all of it was taken. A line that is longer than a pipe takes at once may be taken in part.
+// Returns true if the whole line was written. A line that is longer than a pipe takes at once may
+// be written in part.
 bool write_now(int fd, std::string_view line);
 
 }  // namespace pace::base

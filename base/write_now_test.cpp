@@ -16,7 +16,7 @@
 namespace pace::base {
 namespace {
 
-// The ends of something whose writing end blocks, as standard error's does.
+// The two ends of a channel. The writing end blocks, as standard error does.
 struct Ends {
     UniqueFd read;
     UniqueFd write;
@@ -41,7 +41,7 @@ Ends terminal_ends() {
     return {UniqueFd(master), UniqueFd(terminal)};
 }
 
-// Writes until something is refused; whoever blocks never comes back, and the test's deadline tells.
+// Writes lines until one is refused. If a write blocks, the test's deadline reports it.
 int lines_until_full(int fd) {
     const std::string line(200, 'x');
     int lines = 0;

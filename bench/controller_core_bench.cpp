@@ -1,12 +1,13 @@
-// How fast the controller's core decides: groups of three over 10 to 10,000 simulated workers in
-// virtual time, the cost of each event measured in real time.
+// controller_core_bench: measures how fast the controller's core decides. It forms groups of three
+// over 10 to 10,000 simulated workers in virtual time. The cost of each event is measured in real
+// time.
 //
 //   controller_core_bench [--json FILE] [--groups N]
 //
-// A decision's latency is the time that the core took from the ready signal that completed its
-// group to the end of the event that ordered it. The rate counts everything that a group needs: its
-// signals, the order, the reports of its nodes, the changes of view. The longest event is what
-// anybody may have to wait for; a status is built when somebody asks for it.
+// The latency of a decision is the time that the core took from the ready signal that completed its
+// group to the end of the event that ordered it. The rate counts all events that a group needs: its
+// signals, the order, the reports of its nodes, and the changes of view. The longest event is the
+// longest time that a caller may have to wait. A status is built when a caller asks for it.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

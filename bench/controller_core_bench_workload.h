@@ -1,6 +1,6 @@
-// Workload: simulated workers and daemons around a core, in virtual time; the cost of each event
-// measured in real time. Workers compute, signal, exchange and compute again, each at a speed of its
-// own.
+// Workload: simulated workers and daemons around a core, in virtual time. The cost of each event is
+// measured in real time. Workers compute, signal, exchange and compute again, each at its own
+// speed.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,12 @@ using namespace controller;
 using base::to_seconds;
 
 struct Scenario {
-    const char* name;  // how results call it
+    const char* name;  // the name in results
     uint32_t workers = 0;
-    double stragglers = 0;  // share of workers that take half a second for a step, not 5 to 20 ms
-    Duration churn{};       // so often a worker dies and another takes its place; zero: never
+    // The share of workers whose step takes half a second, instead of 5 to 20 ms.
+    double stragglers = 0;
+    // The interval at which a worker dies and another takes its place. Zero means never.
+    Duration churn{};
 };
 
 struct Result {
@@ -89,10 +91,13 @@ class Workload {
     TimePoint heard_{};
     TimePoint replaced_{};
     Actions actions_;
-    Duration busy_{};              // in the core, in real time
-    Duration longest_{};           // event
-    Duration due_since_{};         // busy_ when the event came that the next orders are due to
-    bool orders_are_due_ = false;  // that one event did not order at once
+    // The time in the core, in real time.
+    Duration busy_{};
+    Duration longest_{};  // the longest event
+    // The value of busy_ at the event that made the next orders due.
+    Duration due_since_{};
+    // The event did not order at once.
+    bool orders_are_due_ = false;
     uint64_t formed_ = 0;
     std::vector<double> latencies_;
     std::vector<double> step_ns_;
@@ -106,7 +111,7 @@ class Workload {
 
 inline Result Workload::run(uint64_t groups) {
     join_all();
-    run_groups(groups / 10);  // warm: the window of groups fills
+    run_groups(groups / 10);  // warm-up: the window of groups fills
     latencies_.clear();
     busy_ = longest_ = {};
     run_groups(groups);
@@ -114,7 +119,8 @@ inline Result Workload::run(uint64_t groups) {
 }
 
 // A group's latency is the core's time from the event that made it due to the end of the event that
-// ordered it, which is when its order can go out; they differ when many are due at once.
+// ordered it. The order can go out at this end. The two events differ when many groups are due at
+// once.
 inline void Workload::handle(const Event& event) {
     actions_.clear();
     if (!orders_are_due_) due_since_ = busy_;
@@ -178,7 +184,7 @@ inline void Workload::compute(Rank rank) {
     computing_[rank] = true;
 }
 
-// Every node's heartbeat, ten times a second.
+// Sends every node's heartbeat ten times a second.
 inline void Workload::keep_alive(TimePoint until) {
     for (; heard_ < until; heard_ += std::chrono::milliseconds(100)) {
         now_ = std::max(now_, heard_);
@@ -224,7 +230,7 @@ inline void Workload::run_groups(uint64_t groups) {
 
 inline void Workload::finish(const Ending& done) {
     handle(from(done.node, GroupDone{1, done.group, false, 1'000'000, 4096}));
-    // Exchanges end in the order in which they began: the ones looked for are near the front.
+    // Exchanges end in the order in which they began. So the search ends near the front.
     for (auto& [group, rank] : exchanging_) {
         if (group == done.group && rank != kNoRank && node_of(rank) == done.node) {
             compute(rank);

@@ -1,10 +1,11 @@
-// controller_latency_bench: what a group decision adds to an exchange.
+// controller_latency_bench: the time that a group decision adds to an exchange.
 //
-// From the moment the last ready signal of a group is said to the moment its order is in the
-// daemon's hands: embedded (controller and link on one loop, inproc://) and between processes
-// (tcp:// loopback, each process on a loop of its own), each with a loop that sleeps and with one
-// that polls for a while first. Prints medians and tails in microseconds, and how many decisions a
-// second one daemon gets out of the controller when it keeps many groups going.
+// The time runs from the last ready signal of a group to the arrival of its order at the daemon.
+// There are two setups: embedded (controller and link on one loop, inproc://) and between processes
+// (tcp:// loopback, each process on a loop of its own). Each setup runs with a loop that sleeps,
+// and with a loop that polls for a while first. The program prints medians and tails in
+// microseconds. It also prints how many decisions a second one daemon gets from the controller when
+// it keeps many groups going.
 //
 //   controller_latency_bench [--json FILE]
 
@@ -38,7 +39,7 @@ using std::chrono::microseconds;
 constexpr int kWarmUp = 500;
 constexpr int kDecisions = 5000;
 
-// A node with all the workers of one job: it signals, and measures until the order comes.
+// A node with all the workers of one job. It signals, and measures until the order comes.
 class Probe final : public daemon::ControlHandler {
   public:
     Probe(base::EventLoop& loop, const std::string& endpoint,
@@ -58,7 +59,7 @@ class Probe final : public daemon::ControlHandler {
         until([this] { return committed_; });
     }
 
-    // Both workers of a world of two, one decision after the other.
+    // Both workers of a world of two signal, one decision after the other.
     std::vector<double> measure_latency() {
         std::vector<double> samples;
         for (int i = 0; i < kWarmUp + kDecisions; ++i) {
@@ -180,7 +181,7 @@ Measured measured(const char* where, base::Duration spin, std::vector<double> sa
     return result;
 }
 
-// As bench/README.md describes the records of `controller`.
+// Writes the records of `controller` as bench/README.md describes them.
 bool write_json(const char* file, const std::vector<Measured>& results) {
     std::FILE* out = std::fopen(file, "w");
     if (out == nullptr) return false;
@@ -211,7 +212,7 @@ Measured embedded(base::Duration spin) {
     return measured("embedded", spin, std::move(samples), rate);
 }
 
-// The controller in a child process, which ends with this one.
+// Starts the controller in a child process, which ends with this one.
 pid_t fork_controller(base::Duration spin, std::string& ret_endpoint) {
     std::array<int, 2> pipe_fds{};
     if (pipe(pipe_fds.data()) != 0) std::exit(1);
@@ -262,7 +263,7 @@ int main(int argc, char** argv) {
     for (int i = 1; i + 1 < argc; i += 2)
         if (std::strcmp(argv[i], "--json") == 0) json = argv[i + 1];
     std::vector<Measured> results;
-    // Processes first: a fork does not take ZeroMQ's threads along.
+    // The processes are measured first, because a fork does not copy ZeroMQ's threads.
     for (const int spin : {0, 50}) results.push_back(between_processes(microseconds(spin)));
     for (const int spin : {0, 50}) results.push_back(embedded(microseconds(spin)));
     if (json == nullptr || write_json(json, results)) return 0;

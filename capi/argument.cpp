@@ -62,7 +62,7 @@ constexpr std::string_view kNames[] = {"buffer",
                                        "world"};
 
 bool is_known(std::string_view word) {
-    // "buffers[3]", "options[2].name"
+    // The plain name of "buffers[3]" or of "options[2].name" is the part before the bracket.
     const std::string_view plain = word.substr(0, word.find('['));
     return std::find(std::begin(kNames), std::end(kNames), plain) != std::end(kNames) ||
            protocol::find_option(word) != nullptr;

@@ -1,13 +1,14 @@
-// Which argument or option a message is about.
+// Finds the argument or option that a message is about.
 #pragma once
 
 #include <string_view>
 
 namespace pace::capi {
 
-// "topk.density" of "topk.density is 2; give …", "flags" of "options->flags is …", "topk.densty" of "there is no option 'topk.densty'; …".
-// Messages about wrong arguments begin so, this library's and the daemon's, whose errors travel as texts. Empty: the message is about
-// none.
+// Returns "topk.density" for "topk.density is 2; give …", "flags" for "options->flags is …", and
+// "topk.densty" for "there is no option 'topk.densty'; …". Messages about wrong arguments begin in
+// these ways. This holds for this library's messages and for the daemon's messages, because the
+// daemon's errors travel as texts. Empty means that the message is about no argument.
 std::string_view argument_of(std::string_view message) noexcept;
 
 }  // namespace pace::capi

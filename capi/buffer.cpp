@@ -19,7 +19,7 @@ namespace {
 constexpr capi::StructName kBuffer{"options", "PACE_BUFFER_OPTIONS_INIT"};
 constexpr capi::StructName kBufferInfo{"info", "PACE_BUFFER_INFO_INIT"};
 
-// What is given fits the source, and nothing else is given.
+// Checks that the given fields fit the source and that no other fields are given.
 Result<> check_source(const pace_buffer_options& given) {
     if (given.source < PACE_NEW || given.source > PACE_FD)
         return make_error(ErrorKind::invalid,
@@ -40,7 +40,8 @@ Result<> check_source(const pace_buffer_options& given) {
                                   : "with PACE_POINTER it must be the memory's address");
 }
 
-// No process maps what another one has allocated by itself on the host.
+// Refuses memory on the host that needs staging, unless the caller allows staging. No process can
+// map memory on the host that another process has allocated by itself.
 std::optional<pace_status> refuse_staging(const pace_buffer_options& given, bool is_on_gpu,
                                           pace_error* error) {
     if (given.source != PACE_POINTER || is_on_gpu || (given.flags & PACE_MAY_STAGE) != 0) return {};

@@ -5,14 +5,14 @@
 namespace pace::capi {
 namespace {
 
-// Of DLPack's DLDataTypeCode, and of NumPy's type strings.
+// Codes of DLPack's DLDataTypeCode.
 constexpr uint8_t kDlUInt = 1;
 constexpr uint8_t kDlFloat = 2;
 constexpr uint8_t kDlBfloat = 4;
 
 struct TypeWords {
     uint8_t dl_code;
-    const char* typestr;
+    const char* typestr;  // NumPy's type string
 };
 
 TypeWords words_of(protocol::DType type) {

@@ -1,4 +1,4 @@
-// A buffer in the caller's words, and in those of other libraries.
+// Describes a buffer in the terms of pace.h and of other libraries.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What memory a buffer may be, and how what cannot be is refused.
+// The memory that a buffer may use, and the errors for memory that a buffer may not use.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -112,7 +112,7 @@ TEST_F(BufferTest, ThePointerIsTheBuffersData) {
     EXPECT_EQ(info().twin_bytes, kPage);
 }
 
-// More than a piece of a copy (session_local.cpp).
+// The result is larger than a piece of a copy (session_local.cpp).
 TEST_F(BufferTest, WhoOnlyLooksCopiesAllOfAResult) {
     start();
     constexpr uint64_t kMany = uint64_t{1} << 20U;

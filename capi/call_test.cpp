@@ -1,4 +1,4 @@
-// What a verb is called with: slices, results, and the options that are common to all or its own.
+// The arguments of verbs: slices, results, options that all verbs have, and options of one verb.
 #include <cstdint>
 #include <string>
 
@@ -145,7 +145,7 @@ TEST_F(CallTest, WhatACallMayNotHaveIsRefusedByName) {
               }),
               unlike);
     EXPECT_EQ(request.id, 0U);
-    // A push without its step would count as one that was taken before.
+    // A push without its step would count as a push that was taken before.
     EXPECT_EQ(pace_push(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_),
               PACE_E_INVALID);
     EXPECT_STREQ(error_.argument, "options");

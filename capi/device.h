@@ -1,4 +1,4 @@
-// Devices as callers name them, by DLPack's numbers.
+// Devices as callers name them, with DLPack's numbers.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace pace::capi {
 
-// The number of the GPU that is named; nothing: the host, or no device at all.
+// Returns the number of the named GPU. Returns nothing for the host or for no device.
 inline std::optional<uint32_t> gpu_of(pace_device device) {
     if (device.type != PACE_DEVICE_CUDA) return {};
     return static_cast<uint32_t>(device.id);
 }
 
-// Nothing if the device is one for which this library is built; else it has been reported, by the argument's name.
+// Returns nothing if this library is built for the device. Otherwise reports the error with the
+// argument's name and returns the status.
 inline std::optional<pace_status> refuse_device(pace_device device, std::string_view name,
                                                 pace_error* error) {
     const bool is_host = device.type == 0 || device.type == PACE_DEVICE_CPU;
@@ -32,7 +33,8 @@ inline std::optional<pace_status> refuse_device(pace_device device, std::string_
     return {};
 }
 
-// Refuses a stream whose GPU is not named. `prefix` is of the two fields: "options->call.".
+// Refuses a stream whose GPU is not named. `prefix` stands before the names of both fields, for
+// example "options->call.".
 inline base::Result<> check_stream(const void* stream, pace_device device,
                                    std::string_view prefix) {
     if (stream == nullptr || gpu_of(device)) return {};

@@ -14,7 +14,7 @@ namespace dlpack = pace::capi::dlpack;
 
 namespace {
 
-// A tensor, and what it needs until it is deleted.
+// A tensor and the memory that the tensor needs until it is deleted.
 template <typename Managed>
 struct Tensor {
     Managed managed{};

@@ -1,5 +1,5 @@
-// The structs of DLPack that a tensor is handed over in, as its specification lays them out (https://dmlc.github.io/dlpack, versions 0.8
-// and 1.0). Their names are DLPack's.
+// The structs of DLPack that hand over a tensor, with the layout of its specification
+// (https://dmlc.github.io/dlpack, versions 0.8 and 1.0). The names are DLPack's.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Buffers as tensors, which outlive them.
+// Buffers as tensors. The tensors outlive the buffers.
 #include "capi/dlpack.h"
 
 #include <string>

@@ -1,8 +1,11 @@
-// _dl_find_object: in which object a return address lies, for the unwinder that is linked into libpace.so.
+// _dl_find_object: finds the object in which a return address lies. The unwinder that is linked
+// into libpace.so calls this function.
 //
-// GCC's unwinder asks glibc for it where glibc has it when GCC is built, from 2.35 on, and then asks nothing else. libpace.so is to
-// load with glibc 2.34. So it brings its own, by dl_iterate_phdr, which every glibc has. It is slower, and only exceptions ask for it.
-// capi/pace.map keeps it inside: the rest of the process goes on with glibc's.
+// If glibc has the function when GCC is built (from glibc 2.35 on), GCC's unwinder asks glibc for
+// it and asks nothing else. libpace.so must load with glibc 2.34. libpace.so therefore brings its
+// own function, which uses dl_iterate_phdr. Every glibc has dl_iterate_phdr. The function is slower
+// than glibc's, and only exceptions call it. capi/pace.map keeps the function inside libpace.so:
+// the rest of the process uses glibc's function.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -19,7 +22,7 @@ struct Search {
     dl_find_object* result;
 };
 
-// 1 when the object has the address, which ends the iteration.
+// Returns 1 when the object contains the address. The value 1 ends the iteration.
 int look_into(dl_phdr_info* object, size_t /*bytes*/, void* data) {
     const Search& search = *static_cast<Search*>(data);
     void* eh_frame = nullptr;
@@ -43,7 +46,7 @@ int look_into(dl_phdr_info* object, size_t /*bytes*/, void* data) {
 
 }  // namespace
 
-// 0 if there is such an object, else -1.
+// Returns 0 if there is such an object, else -1.
 extern "C" int _dl_find_object(void* address, dl_find_object* result) noexcept {
     Search search{reinterpret_cast<ElfW(Addr)>(address), result};
     return dl_iterate_phdr(look_into, &search) == 1 ? 0 : -1;

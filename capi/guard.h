@@ -1,4 +1,4 @@
-// The edge of the ABI: every public function runs its body in guard(), which turns Errors and
+// The edge of the ABI. Every public function runs its body in guard(). guard() turns Errors and
 // exceptions into a status and the caller's pace_error.
 #pragma once
 
@@ -15,7 +15,8 @@
 
 namespace pace::capi {
 
-// What is cut is cut between characters, not inside one (UTF-8).
+// Copies a text and cuts it if it is too long. The cut is between characters, not inside one
+// (UTF-8).
 template <size_t size>
 void copy_text(char (&ret_field)[size], std::string_view text) noexcept {
     size_t bytes = std::min(text.size(), size - 1);
@@ -26,7 +27,7 @@ void copy_text(char (&ret_field)[size], std::string_view text) noexcept {
     ret_field[bytes] = '\0';
 }
 
-// Writes the caller's error, if there is one, and returns the status.
+// Writes the caller's error if `error` is not null. Returns the status.
 inline pace_status report(pace_error* error, pace_status status,
                           std::string_view message) noexcept {
     if (error == nullptr) return status;
@@ -42,8 +43,8 @@ inline pace_status report(pace_error* error, const base::Error& cause) noexcept 
     return report(error, status_of_call(cause.kind), cause.message);
 }
 
-// Runs `body`, which returns Result<pace_status> (or Result<>, for PACE_OK). A body that returns a
-// status other than PACE_OK has reported it.
+// Runs `body`, which returns Result<pace_status>, or Result<> for PACE_OK. A body that returns a
+// status other than PACE_OK has reported the status.
 template <typename Body>
 pace_status guard(pace_error* error, Body body) noexcept {
     try {
@@ -60,7 +61,7 @@ pace_status guard(pace_error* error, Body body) noexcept {
     }
 }
 
-// Refuses a null argument by name.
+// Refuses a null argument. The error names the argument.
 inline base::Result<> require(const void* argument, std::string_view name) {
     if (argument != nullptr) return {};
     return base::make_error(base::ErrorKind::invalid, "{} is NULL; it must point to something",

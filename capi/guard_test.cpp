@@ -48,7 +48,7 @@ TEST(Guard, SaysWhichArgumentIsWrongAndNothingOfOtherFailures) {
 
 TEST(Guard, CutsLongMessagesBetweenCharacters) {
     pace_error error{};
-    // One byte less than fits, then a character of two bytes.
+    // The text is one byte shorter than what fits. A character of two bytes follows.
     const std::string most(sizeof(error.message) - 2, 'a');
     report(&error, PACE_E_INVALID, most + "\xC3\xA9" + "b");
     EXPECT_EQ(std::string(error.message), most);

@@ -1,4 +1,4 @@
-// What the opaque and id types of pace.h are inside.
+// The contents of the opaque types and id types of pace.h.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ struct pace_session {
 
 namespace pace::capi {
 
-// pace_buffer and pace_request are libclient's handles under C names: arrays of them are passed
-// through as they are.
+// pace_buffer is libclient's BufferHandle under a C name, and pace_request is its RequestHandle.
+// Arrays of either type are passed through unchanged.
 static_assert(sizeof(pace_buffer) == sizeof(client::BufferHandle));
 static_assert(offsetof(pace_buffer, index) == offsetof(client::BufferHandle, index));
 static_assert(offsetof(pace_buffer, generation) == offsetof(client::BufferHandle, generation));

@@ -11,7 +11,7 @@ using base::TimePoint;
 
 namespace {
 
-// Longer waits are waits without limit; adding them to the clock would overflow.
+// Longer waits count as waits without limit. Adding them to the clock would overflow.
 constexpr int64_t kLongestMs = int64_t{1000} * 3600 * 24 * 365;
 
 }  // namespace

@@ -32,7 +32,8 @@ TEST(ReadOptions, ANewerCallersStructIsReadIfItsUnknownTailIsZero) {
 }
 
 TEST(ReadOptions, AnOlderCallersStructEndsInZerosAndIsNotReadPastItsEnd) {
-    // Exactly as many bytes as the caller has: a sanitizer sees any more.
+    // The array has exactly as many bytes as the caller has. A sanitizer reports a read of more
+    // bytes.
     const size_t size = offsetof(pace_wait_options, local_iteration);
     pace_wait_options full = PACE_WAIT_OPTIONS_INIT;
     full.struct_size = static_cast<uint32_t>(size);

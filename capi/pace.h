@@ -31,11 +31,14 @@
  * know by its sign. Nothing has changed when a call fails. No call ends the process or prints.
  *
  * Outputs. Parameters named ret_ are written only when the call succeeds; ret_info of a wait also
- * when the request has ended in another way, and its status always. They may be NULL where so stated.
+ * when the request has ended in another way, and its status always. They may be NULL where so
+ * stated.
  *
- * Structs. Every options and info struct begins with its own size, set by its _INIT macro, which sets the defaults too. Fields are only ever
- * appended; of options a library refuses non-zero bytes that it does not know, and fields named reserved that are not 0; of an info it fills
- * what it knows. pace_error, pace_option, pace_slice, pace_device and the handles never grow, nor does pace_call, which has room of its own.
+ * Structs. Every options and info struct begins with its own size, set by its _INIT macro, which
+ * sets the defaults too. Fields are only ever appended; of options a library refuses non-zero bytes
+ * that it does not know, and fields named reserved that are not 0; of an info it fills what it
+ * knows. pace_error, pace_option, pace_slice, pace_device and the handles never grow, nor does
+ * pace_call, which has room of its own.
  *
  * Threads. A session and all its handles may be used from any thread; calls on one session are
  * serialized inside. Different sessions are independent; a process may have several.
@@ -84,15 +87,15 @@ enum {
     PACE_ABORTED =
         2, /* ended by a failure elsewhere; the buffers are as they were; calling again is right */
     PACE_CANCELED = 3, /* ended because pace_request_cancel asked */
-    PACE_STALE = 4, /* the worker's model lacks what the job has done without it: it was suspended
-                         for being late or frozen, or its node was cut off, or its daemon or its
-                         process was restarted. pace_broadcast takes the current model */
-    PACE_PENDING =
-        5, /* still in flight: what pace_request_test says, and the info of a request that has not been collected */
-    PACE_INTERRUPTED =
-        6, /* a wait with PACE_WAIT_SIGNALS: a signal has come, or half a second has passed, in which one may have; the request is
-                             still in flight. A call that opens a session with PACE_SESSION_SIGNALS, or has to reconnect it: a signal has
-                             come; nothing was begun, call again */
+    PACE_STALE = 4,   /* the worker's model lacks what the job has done without it: it was suspended
+                           for being late or frozen, or its node was cut off, or its daemon or its
+                           process was restarted. pace_broadcast takes the current model */
+    PACE_PENDING = 5, /* still in flight: what pace_request_test says, and the info of a request
+                         that has not been collected */
+    PACE_INTERRUPTED = 6, /* a wait with PACE_WAIT_SIGNALS: a signal has come, or half a second has
+                             passed, in which one may have; the request is still in flight. A call
+                             that opens a session with PACE_SESSION_SIGNALS, or has to reconnect it:
+                             a signal has come; nothing was begun, call again */
 
     /* Faults. */
     PACE_E_INVALID = -1,   /* an argument or option is wrong */
@@ -110,13 +113,14 @@ enum {
     PACE_E_MEMORY = -11,       /* no memory, or too little shared memory */
     PACE_E_DISK = -12,         /* no space on a disk that must record this */
     PACE_E_DENIED = -13,       /* not permitted for this user */
-    PACE_E_CLOSED =
-        -14, /* what the session belonged to is over: its run, since a later one has begun
-                                  under the job's name, or the memory of a GPU; open another session */
+    PACE_E_CLOSED = -14,   /* what the session belonged to is over: its run, since a later one has
+                              begun under the job's name, or the memory of a GPU; open another
+                              session */
     PACE_E_INTERNAL = -15, /* a defect of Pace: please report it */
     PACE_E_REFUSED =
-        -16, /* a request has ended because what it named was refused, when the other side looked at it: a gradient with a NaN, an
-                index outside of the model. Its buffers are as they were. E_INVALID is for what a call refuses at once */
+        -16, /* a request has ended because what it named was refused, when the other side looked at
+                it: a gradient with a NaN, an index outside of the model. Its buffers are as they
+                were. E_INVALID is for what a call refuses at once */
     PACE_E_UNSUPPORTED =
         -17 /* this library, or this machine's daemon, is built without that device or feature */
 };
@@ -125,15 +129,15 @@ enum {
  * Blocks: no. */
 PACE_API const char* pace_status_name(pace_status status);
 
-/* Filled whenever a call that takes one returns something else than PACE_OK; untouched otherwise. Needs no initialization. 512 bytes for ever.
- * Owns: the caller; nothing to free. */
+/* Filled whenever a call that takes one returns something else than PACE_OK; untouched otherwise.
+ * Needs no initialization. 512 bytes for ever. Owns: the caller; nothing to free. */
 typedef struct pace_error {
     pace_status status;
     uint32_t reserved[7];
-    char argument
-        [32]; /* the argument, field or option that is wrong: "topk.density", "timeout_ms"; or "" */
-    char message
-        [448]; /* what, with which value, what to do: one sentence or two, zero-terminated, UTF-8 */
+    char argument[32]; /* the argument, field or option that is wrong: "topk.density", "timeout_ms";
+                          or "" */
+    char message[448]; /* what, with which value, what to do: one sentence or two, zero-terminated,
+                          UTF-8 */
 } pace_error;
 
 /* The version of the library that is loaded, as 10000 * major + 100 * minor + patch. Threads: any.
@@ -143,23 +147,29 @@ PACE_API uint32_t pace_library_version(void);
 /* ----------------------------------------------------------------------------------------------------
  * jobs
  *
- * A policy says what the buffers of a job hold, and so which verbs fit (its family), and who exchanges with whom. Its options say how.
- * docs/options.md tells of each policy and option what it means, where it comes from, its values, its default, and with which others it counts;
- * pace_query gives the same to programs. */
+ * A policy says what the buffers of a job hold, and so which verbs fit (its family), and who
+ * exchanges with whom. Its options say how. docs/options.md tells of each policy and option what it
+ * means, where it comes from, its values, its default, and with which others it counts; pace_query
+ * gives the same to programs. */
 
 /* Policies.
  *
- * Collective family: buffers hold gradients, verb pace_reduce. Everyone waits for all, unless the option quorum says otherwise.
+ * Collective family: buffers hold gradients, verb pace_reduce. Everyone waits for all, unless the
+ * option quorum says otherwise.
  *     all-reduce
  * Averaging family: buffers hold parameters, verb pace_average, over a group.
  *     partial-reduce   whoever is ready
- *     prague-random, prague-smart, ad-psgd, full   groups that are named before their members have called: a call waits until all of its group have;
- *                      who is dead, suspended, or has not called for ten median steps (at least a second) is left out
- *     prague-static    groups that follow from the members' nodes and from how many times each has called, without the controller: for workers of
- *                      equal speed, since a late one holds up its node
- *     auto             one of those with ordered groups, and a group size, by how unequal steps are and how long averages take
- * Server family: buffers hold updates, verbs pace_push and pace_pull; the daemons keep the model, in shards. A worker whose step is `clock` gets
- * the model when the slowest worker is at most so many steps behind:
+ *     prague-random, prague-smart, ad-psgd, full   groups that are named before their members have
+ *                      called: a call waits until all of its group have; who is dead, suspended, or
+ *                      has not called for ten median steps (at least a second) is left out
+ *     prague-static    groups that follow from the members' nodes and from how many times each has
+ *                      called, without the controller: for workers of equal speed, since a late one
+ *                      holds up its node
+ *     auto             one of those with ordered groups, and a group size, by how unequal steps are
+ *                      and how long averages take
+ * Server family: buffers hold updates, verbs pace_push and pace_pull; the daemons keep the model,
+ * in shards. A worker whose step is `clock` gets the model when the slowest worker is at most so
+ * many steps behind:
  *     bsp 0, ssp server.staleness, asp any */
 #define PACE_POLICY_ALL_REDUCE "all-reduce"
 #define PACE_POLICY_PARTIAL_REDUCE "partial-reduce"
@@ -173,8 +183,8 @@ PACE_API uint32_t pace_library_version(void);
 #define PACE_POLICY_SSP "ssp"
 #define PACE_POLICY_ASP "asp"
 
-/* Options. Those of a family carry its prefix: average and group of averages, quorum, reduce, compression and topk of reductions, server of
- * parameter servers; worker and run of every job. */
+/* Options. Those of a family carry its prefix: average and group of averages, quorum, reduce,
+ * compression and topk of reductions, server of parameter servers; worker and run of every job. */
 #define PACE_OPT_WORKER_TIMEOUT_MS "worker.timeout_ms"
 #define PACE_OPT_RUN_MIN_WORKERS "run.min_workers"
 #define PACE_OPT_RUN_WAIT_MS "run.wait_ms"
@@ -231,7 +241,8 @@ typedef union pace_option_value {
     const void* data; /* group.edges: pairs of ranks as 32-bit numbers, the least byte first */
 } pace_option_value;
 
-/* One option of a job. 32 bytes for ever (where a pointer has 8). Copied by the call that it is given to. */
+/* One option of a job. 32 bytes for ever (where a pointer has 8). Copied by the call that it is
+ * given to. */
 typedef struct pace_option {
     const char* name; /* "topk.density", or PACE_OPT_TOPK_DENSITY */
     int32_t kind;     /* PACE_INT, ...: which member of the value it is */
@@ -275,16 +286,19 @@ static inline pace_option pace_option_bytes(const char* name, const void* data, 
 #define PACE_OPTION_BYTES(name, data, bytes) pace_option_bytes(name, data, bytes)
 
 /* Gives a JSON document, zero-terminated, in *ret_json. what:
- *     "options"   a list of objects: name, kind ("integer", "real", "text", "bytes": PACE_INT and so on), values, default, family ("any": of every one), policies that take it, help, and where there
- *                 are such, choices, least, greatest, needs
+ *     "options"   a list of objects: name, kind ("integer", "real", "text", "bytes": PACE_INT and
+ *                 so on), values, default, family ("any": of every one), policies that take it,
+ *                 help, and where there are such, choices, least, greatest, needs
  *     "policies"  a list of objects: name, family, help
- *     "versions"  an object: library, protocol (least, greatest); with an endpoint also daemon, node
+ *     "versions"  an object: library, protocol (least, greatest); with an endpoint also daemon,
+ *                 node
  *     "status"    the cluster as `pacectl status --json` shows it
- * endpoint: NULL asks this library alone, which knows no status; else the daemon there is asked, as pace_session_open names it, and "" is the
- * one that pace_session_open finds by itself.
+ * endpoint: NULL asks this library alone, which knows no status; else the daemon there is asked, as
+ * pace_session_open names it, and "" is the one that pace_session_open finds by itself.
  *
- * Owns: the caller; free with pace_text_free.  Threads: any.  Blocks: without an endpoint, no; with one, at most ten seconds for connecting
- * and ten for the answer. Fails with: E_INVALID (what; endpoint), and with an endpoint as pace_session_open. */
+ * Owns: the caller; free with pace_text_free.  Threads: any.  Blocks: without an endpoint, no; with
+ * one, at most ten seconds for connecting and ten for the answer. Fails with: E_INVALID (what;
+ * endpoint), and with an endpoint as pace_session_open. */
 PACE_API pace_status pace_query(const char* endpoint, const char* what, char** ret_json,
                                 pace_error* error);
 
@@ -304,24 +318,27 @@ typedef struct pace_session pace_session;
 enum {
     /* This worker goes on with the run of this identity though all its workers have died. */
     PACE_SESSION_RESUME = 1,
-    /* pace_session_open, and verbs and buffer calls that reconnect, return PACE_INTERRUPTED when a signal comes while they wait. For waits, see
-     * PACE_WAIT_SIGNALS. */
+    /* pace_session_open, and verbs and buffer calls that reconnect, return PACE_INTERRUPTED when a
+     * signal comes while they wait. For waits, see PACE_WAIT_SIGNALS. */
     PACE_SESSION_SIGNALS = 2
 };
 
-/* What pace_session_open is called with: which worker this is, of which job, and by which daemon. */
+/* What pace_session_open is called with: which worker this is, of which job, and by which daemon.
+ */
 typedef struct pace_session_options {
     uint32_t struct_size;
     uint32_t rank;  /* this worker, 0 .. world-1 */
     uint32_t world; /* workers of the job, 1 .. 65536; must be given */
     uint32_t flags;
-    int64_t
-        connect_ms; /* longest wait for the daemon and its controller, at the opening and whenever the session reconnects: 10000; less
-                           than 1000 counts for a daemon that is not there, one that is there has a second to answer; PACE_FOREVER waits without limit */
+    int64_t connect_ms; /* longest wait for the daemon and its controller, at the opening and
+                           whenever the session reconnects: 10000; less than 1000 counts for a
+                           daemon that is not there, one that is there has a second to answer;
+                           PACE_FOREVER waits without limit */
 
-    /* "unix:PATH", a daemon's socket; "embedded:" or "embedded:FILE.toml", a daemon hosted in this process by libpaced.so (all sessions of the
-     * process with the same endpoint share it); NULL: the environment's PACE_ENDPOINT, else the socket of this node's daemon,
-     * /run/pace/paced.sock. */
+    /* "unix:PATH", a daemon's socket; "embedded:" or "embedded:FILE.toml", a daemon hosted in this
+     * process by libpaced.so (all sessions of the process with the same endpoint share it); NULL:
+     * the environment's PACE_ENDPOINT, else the socket of this node's daemon, /run/pace/paced.sock.
+     */
     const char* endpoint;
     const char* job; /* its name: letters, digits, '.', '_', '-'; 1 to 63 of them; must be given */
     const char* policy; /* its word, "partial-reduce"; must be given */
@@ -330,13 +347,14 @@ typedef struct pace_session_options {
     const pace_option* options;
     size_t option_count;
 
-    /* Which execution of the job this worker is of: 1 to 63 printable characters without spaces, the same
-     * for all of its workers. NULL: the environment's PACE_RUN_ID, or what torchrun
-     * (TORCHELASTIC_RUN_ID) or Slurm (SLURM_JOB_ID, _STEP_ID, _RESTART_COUNT) say, or none. A job whose
-     * workers are all gone is kept for some minutes. Who opens it then with the same identity, given here or by
-     * PACE_RUN_ID, is one of its workers that returns; with another identity it begins a new run, which
-     * starts when all `world` workers have joined, or as run.min_workers says. So does, of a launcher's run or without an identity, who
-     * opens it after all its workers have died or left: a launcher that starts workers anew starts all. While
+    /* Which execution of the job this worker is of: 1 to 63 printable characters without spaces,
+     * the same for all of its workers. NULL: the environment's PACE_RUN_ID, or what torchrun
+     * (TORCHELASTIC_RUN_ID) or Slurm (SLURM_JOB_ID, _STEP_ID, _RESTART_COUNT) say, or none. A job
+     * whose workers are all gone is kept for some minutes. Who opens it then with the same
+     * identity, given here or by PACE_RUN_ID, is one of its workers that returns; with another
+     * identity it begins a new run, which starts when all `world` workers have joined, or as
+     * run.min_workers says. So does, of a launcher's run or without an identity, who opens it after
+     * all its workers have died or left: a launcher that starts workers anew starts all. While
      * workers of another run live, it is refused (E_TAKEN, after connect_ms). */
     const char* run;
 } pace_session_options;
@@ -351,31 +369,36 @@ typedef struct pace_session_options {
  * Blocks: until the job is joined, at most connect_ms; it does not wait for the other workers. A
  * daemon that is not there at all is waited for a quarter of a second, a controller that the daemon
  * cannot reach for the whole of connect_ms.
- * Fails with: E_INVALID (argument or option named, with what to give instead: one that is unknown, of another kind, out of its bounds, given twice,
- * or without meaning in this job), E_NOT_FOUND or E_DAEMON_GONE (no daemon there,
- * or none that answers), E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank held by a live worker, the job by
- * another run, or the node's name by another daemon), E_MISMATCH (the job has other options: each is named), E_DENIED
- * (of the socket, or the job is another user's), E_LIMIT, E_MEMORY, E_DISK (the controller's
- * journal has no room for a new job). Returns also: INTERRUPTED (a signal has come; only with PACE_SESSION_SIGNALS; there is no session: call
+ * Fails with: E_INVALID (argument or option named, with what to give instead: one that is unknown,
+ * of another kind, out of its bounds, given twice, or without meaning in this job), E_NOT_FOUND or
+ * E_DAEMON_GONE (no daemon there, or none that answers), E_VERSION, E_NO_CONTROLLER, E_TAKEN (rank
+ * held by a live worker, the job by another run, or the node's name by another daemon), E_MISMATCH
+ * (the job has other options: each is named), E_DENIED (of the socket, or the job is another
+ * user's), E_LIMIT, E_MEMORY, E_DISK (the controller's journal has no room for a new job). Returns
+ * also: INTERRUPTED (a signal has come; only with PACE_SESSION_SIGNALS; there is no session: call
  * again). */
 PACE_API pace_status pace_session_open(const pace_session_options* options,
                                        pace_session** ret_session, pace_error* error);
 
-/* Leaves the job in order: the others go on without this worker at once, and its rank is free when this returns OK, on every node,
- * if the controller answers within a second. Requests that are not collected end unseen; until the daemon has closed the connection, which this
- * does not wait for, it may write what they name. The session is over, whatever this returns: its buffers stay mapped until it is freed, every
- * other call fails with E_CLOSED, and its descriptor tells nothing more.
+/* Leaves the job in order: the others go on without this worker at once, and its rank is free when
+ * this returns OK, on every node, if the controller answers within a second. Requests that are not
+ * collected end unseen; until the daemon has closed the connection, which this does not wait for,
+ * it may write what they name. The session is over, whatever this returns: its buffers stay mapped
+ * until it is freed, every other call fails with E_CLOSED, and its descriptor tells nothing more.
  *
- * Threads: any; a wait of another thread fails with E_CLOSED.  Blocks: for the daemon's answer, at most timeout_ms (PACE_FOREVER: without limit), and
- * while another thread makes or frees a buffer, or reconnects.
- * Returns: OK; TIMEOUT (the daemon has been told, and has not answered in time). Fails with: E_INVALID (timeout_ms below PACE_FOREVER; this alone
- * leaves the session as it was), E_DAEMON_GONE (it cannot be told: the worker counts as one that died), E_CLOSED (it has left before). */
+ * Threads: any; a wait of another thread fails with E_CLOSED.  Blocks: for the daemon's answer, at
+ * most timeout_ms (PACE_FOREVER: without limit), and while another thread makes or frees a buffer,
+ * or reconnects. Returns: OK; TIMEOUT (the daemon has been told, and has not answered in time).
+ * Fails with: E_INVALID (timeout_ms below PACE_FOREVER; this alone leaves the session as it was),
+ * E_DAEMON_GONE (it cannot be told: the worker counts as one that died), E_CLOSED (it has left
+ * before). */
 PACE_API pace_status pace_session_leave(pace_session* session, int64_t timeout_ms,
                                         pace_error* error);
 
-/* Frees the session, its buffers and their memory, and closes its descriptor. A session that has not left before ends as if the worker had died:
- * its job goes on without it, and keeps what a worker that returns would need. So it is safe where a program clears up after a
- * failure. NULL does nothing. Threads: no other call on this session may run or follow.  Blocks: no. */
+/* Frees the session, its buffers and their memory, and closes its descriptor. A session that has
+ * not left before ends as if the worker had died: its job goes on without it, and keeps what a
+ * worker that returns would need. So it is safe where a program clears up after a failure. NULL
+ * does nothing. Threads: no other call on this session may run or follow.  Blocks: no. */
 PACE_API void pace_session_free(pace_session* session);
 
 /* What a worker finds when it joins. */
@@ -384,8 +407,8 @@ enum {
     PACE_RUN_UNDER_WAY =
         1, /* one that others take part in: pace_broadcast gives the current model */
     PACE_RUN_RESUMED =
-        2 /* one that has begun and whose workers were all gone, so that nobody can give a model: this worker goes on from a checkpoint, or
-                               from what it has */
+        2 /* one that has begun and whose workers were all gone, so that nobody can give a model:
+             this worker goes on from a checkpoint, or from what it has */
 };
 
 /* What pace_session_get_info tells of a session. Texts are zero-terminated. */
@@ -412,15 +435,17 @@ typedef struct pace_session_info {
 PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_info* info,
                                            pace_error* error);
 
-/* A descriptor that polls readable while ended requests wait to be collected with pace_request_wait,
- * _test or pace_session_next, or the daemon is gone. While it is readable, who looks with a timeout of 0 is told of a request that has ended; to that
- * end a request with buffers on a GPU that is made after this call ends when its result is there, not when it is queued on the device.
- * Every call gives the same one; it stays good when the session reconnects. Owns: the session; do not read, write or close it.  Lives until: the
- * session is freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_LIMIT (this process has no descriptor left). */
+/* A descriptor that polls readable while ended requests wait to be collected with
+ * pace_request_wait, _test or pace_session_next, or the daemon is gone. While it is readable, who
+ * looks with a timeout of 0 is told of a request that has ended; to that end a request with buffers
+ * on a GPU that is made after this call ends when its result is there, not when it is queued on the
+ * device. Every call gives the same one; it stays good when the session reconnects. Owns: the
+ * session; do not read, write or close it.  Lives until: the session is freed. Threads: any.
+ * Blocks: no.  Fails with: E_INVALID, E_LIMIT (this process has no descriptor left). */
 PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
 
 /* Flags of pace_progress. */
-enum { PACE_PROGRESS_LOSS = 1, PACE_PROGRESS_RATE = 2 };
+enum { PACE_PROGRESS_LOSS = 1, PACE_PROGRESS_RATE = 2, PACE_PROGRESS_STEPS = 4 };
 
 /* How the training goes, as its trainer sees it. */
 typedef struct pace_progress {
@@ -428,14 +453,17 @@ typedef struct pace_progress {
     uint32_t flags;       /* which of the following are given, one at least */
     double loss;          /* of the latest step, or a mean over some; also an infinity or a NaN */
     double samples_per_s; /* that this worker trains on; above 0 */
+    uint64_t steps_done;  /* that the training has made, as its trainer counts them */
+    uint64_t steps_total; /* that it is to make in all; above 0. Both count as one field */
 } pace_progress;
 
 #define PACE_PROGRESS_INIT \
-    { (uint32_t)sizeof(pace_progress), 0, 0.0, 0.0 }
+    { (uint32_t)sizeof(pace_progress), 0, 0.0, 0.0, 0, 0 }
 
-/* Tells those who watch, `pacectl status` and its metrics, how the training goes; nothing that Pace does depends on it. It may be called at each step: of
- * several calls within a tenth of a second the first is told, and what comes while the daemon is gone or does not read is lost.
- * Threads: any.  Blocks: no.  Fails with: E_INVALID. */
+/* Tells those who watch, `pacectl status` and its metrics, how the training goes; nothing that Pace
+ * does depends on it. It may be called at each step: of several calls within a tenth of a second
+ * the first is told, and what comes while the daemon is gone or does not read is lost. Threads:
+ * any.  Blocks: no.  Fails with: E_INVALID. */
 PACE_API pace_status pace_session_report(pace_session* session, const pace_progress* progress,
                                          pace_error* error);
 
@@ -478,8 +506,9 @@ enum {
 
 /* Flags of pace_buffer_options. */
 enum {
-    /* Memory that cannot be shared is copied: to memory that the daemon maps at each call, or, where the call has an order, as
-     * pace_request_ready says; and back when the request is collected. Those functions take as long as that takes; one that only looks
+    /* Memory that cannot be shared is copied: to memory that the daemon maps at each call, or,
+     * where the call has an order, as pace_request_ready says; and back when the request is
+     * collected. Those functions take as long as that takes; one that only looks
      * (pace_request_test, a timeout of 0) copies all. */
     PACE_MAY_STAGE = 1
 };
@@ -487,16 +516,17 @@ enum {
 /* What pace_buffer_create is called with: whose memory the buffer is, and on which device. */
 typedef struct pace_buffer_options {
     uint32_t struct_size;
-    int32_t source; /* PACE_NEW, PACE_POINTER, PACE_FD */
-    pace_device
-        device; /* all zero, or PACE_DEVICE_CPU: memory of the host; PACE_DEVICE_CUDA: of that GPU */
-    void*
-        pointer; /* PACE_POINTER: `count` elements that this process reads and writes, aligned for their type; otherwise NULL. Of a GPU a device
-                    pointer to memory by cudaMalloc or cuMemAlloc, or into it */
-    int32_t
-        fd; /* PACE_FD: of the host by memfd_create, its size exactly `count` elements in whole pages, sealed with F_SEAL_SHRINK, F_SEAL_GROW and
-                     F_SEAL_SEAL, not of huge pages. Of a GPU by cuMemExportToShareableHandle
-                     (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), of at least `count` elements in whole allocation units. It is duplicated, and stays the caller's */
+    int32_t source;     /* PACE_NEW, PACE_POINTER, PACE_FD */
+    pace_device device; /* all zero, or PACE_DEVICE_CPU: memory of the host; PACE_DEVICE_CUDA: of
+                           that GPU */
+    void* pointer; /* PACE_POINTER: `count` elements that this process reads and writes, aligned for
+                      their type; otherwise NULL. Of a GPU a device pointer to memory by cudaMalloc
+                      or cuMemAlloc, or into it */
+    int32_t fd; /* PACE_FD: of the host by memfd_create, its size exactly `count` elements in whole
+                   pages, sealed with F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL, not of huge pages.
+                   Of a GPU by cuMemExportToShareableHandle
+                         (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), of at least `count` elements in
+                   whole allocation units. It is duplicated, and stays the caller's */
     uint32_t flags; /* PACE_MAY_STAGE */
 } pace_buffer_options;
 
@@ -508,39 +538,45 @@ typedef struct pace_buffer_options {
  * a request that names it is in flight. If an earlier process of this rank died on this node, the
  * first buffers of the same type and count are the ones it had, with their contents.
  *
- * With options->device.type = PACE_DEVICE_CUDA it is memory of that GPU, and *ret_data a device pointer, aligned to 256 bytes at least, in
- * the device's primary context, which CUDA's runtime, PyTorch and JAX use, too. NVIDIA's driver is loaded then, not before; a process
- * that forks does that earlier. The daemon keeps a twin of the same size in memory of the host, which counts against the client's
- * quota. See pace_call for the order between streams and calls. Where the GPU exports no descriptors of its
- * memory the buffer does not survive the daemon: then the session cannot reconnect (E_CLOSED).
+ * With options->device.type = PACE_DEVICE_CUDA it is memory of that GPU, and *ret_data a device
+ * pointer, aligned to 256 bytes at least, in the device's primary context, which CUDA's runtime,
+ * PyTorch and JAX use, too. NVIDIA's driver is loaded then, not before; a process that forks does
+ * that earlier. The daemon keeps a twin of the same size in memory of the host, which counts
+ * against the client's quota. See pace_call for the order between streams and calls. Where the GPU
+ * exports no descriptors of its memory the buffer does not survive the daemon: then the session
+ * cannot reconnect (E_CLOSED).
  *
- * With options->source = PACE_FD it is the memfd's memory, with the contents that it has; its pages are allocated now, and *ret_data is a
- * mapping of the library's own. What the trainer maps of it already is the same memory. With PACE_POINTER *ret_data is the pointer: the
- * memory must stay until the buffer is freed, and be left alone as any buffer while a request names it. A request that ends with another status than
- * OK leaves it as it was at the call, unless info.contents says that it holds the result. The copy counts
- * against the client's quota; pace_buffer_get_info tells of it. Neither is what an earlier process of this rank had. Two
- * buffers of the same memory are for the caller to keep apart: what a call names is compared by buffer.
+ * With options->source = PACE_FD it is the memfd's memory, with the contents that it has; its pages
+ * are allocated now, and *ret_data is a mapping of the library's own. What the trainer maps of it
+ * already is the same memory. With PACE_POINTER *ret_data is the pointer: the memory must stay
+ * until the buffer is freed, and be left alone as any buffer while a request names it. A request
+ * that ends with another status than OK leaves it as it was at the call, unless info.contents says
+ * that it holds the result. The copy counts against the client's quota; pace_buffer_get_info tells
+ * of it. Neither is what an earlier process of this rank had. Two buffers of the same memory are
+ * for the caller to keep apart: what a call names is compared by buffer.
  *
- * The same of memory on a GPU, which is shared in both cases. With PACE_FD *ret_data is a mapping of the library's own; with PACE_POINTER it is
- * the pointer, and the daemon opens the block that it is in (cuIpcGetMemHandle): freed before the buffer is, or before its requests
- * have ended, it may be written still, and an error of the GPU's is every session's that has buffers there.
+ * The same of memory on a GPU, which is shared in both cases. With PACE_FD *ret_data is a mapping
+ * of the library's own; with PACE_POINTER it is the pointer, and the daemon opens the block that it
+ * is in (cuIpcGetMemHandle): freed before the buffer is, or before its requests have ended, it may
+ * be written still, and an error of the GPU's is every session's that has buffers there.
  *
  * options may be NULL.  Owns: the session; free with pace_buffer_free, or with the session.
  * Lives until: then. It survives the daemon: a session that reconnects hands its memory to the new
  * daemon. Threads: any.  Blocks: for one exchange with the daemon (page allocation included); if
  * the session lost its daemon, until it has reconnected or connect_ms has passed.
- * Fails with: E_INVALID (also a GPU that is none, a pointer that is not mapped, a descriptor that cannot be shared), E_LIMIT (the daemon's quota: its
- * name and size are told), E_MEMORY (of the
- * host, or of the GPU), E_UNSUPPORTED (a device for which this library is not built; PACE_POINTER without PACE_MAY_STAGE), E_NOT_FOUND (there is no
- * driver here; the daemon has no GPU, and why; or it does not have this process's: those that
- * it has are named), and, where it had to reconnect, as pace_session_open. */
+ * Fails with: E_INVALID (also a GPU that is none, a pointer that is not mapped, a descriptor that
+ * cannot be shared), E_LIMIT (the daemon's quota: its name and size are told), E_MEMORY (of the
+ * host, or of the GPU), E_UNSUPPORTED (a device for which this library is not built; PACE_POINTER
+ * without PACE_MAY_STAGE), E_NOT_FOUND (there is no driver here; the daemon has no GPU, and why; or
+ * it does not have this process's: those that it has are named), and, where it had to reconnect, as
+ * pace_session_open. */
 PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uint64_t count,
                                         const pace_buffer_options* options, pace_buffer* ret_buffer,
                                         void** ret_data, pace_error* error);
 
 /* Frees the buffer and unmaps its memory; no daemon is needed for that. A null handle does nothing.
- * Threads: any.  Blocks: for one exchange with the daemon, and while another thread makes or frees a buffer, or reconnects. Fails with: E_HANDLE;
- * E_INVALID while a request in flight names it. */
+ * Threads: any.  Blocks: for one exchange with the daemon, and while another thread makes or frees
+ * a buffer, or reconnects. Fails with: E_HANDLE; E_INVALID while a request in flight names it. */
 PACE_API pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error);
 
 /* What pace_buffer_get_info tells of a buffer. */
@@ -550,16 +586,17 @@ typedef struct pace_buffer_info {
     uint64_t count;
     void* data; /* a device pointer where it is not on the host */
     pace_device device;
-    /* With the device, the words of DLPack (dlpack.h 0.8): a tensor of one dimension of `count`, compact, read and write. */
+    /* With the device, the words of DLPack (dlpack.h 0.8): a tensor of one dimension of `count`,
+     * compact, read and write. */
     uint8_t dl_type_code; /* 1: kDLUInt, 2: kDLFloat, 4: kDLBfloat */
     uint8_t dl_type_bits;
     uint16_t dl_type_lanes;
-    /* And in those of NumPy's __array_interface__ and Numba's __cuda_array_interface__ (version 3): "<f4". Empty for PACE_BF16, which
-     * they do not know. */
+    /* And in those of NumPy's __array_interface__ and Numba's __cuda_array_interface__ (version 3):
+     * "<f4". Empty for PACE_BF16, which they do not know. */
     char typestr[8];
-    uint32_t flags; /* PACE_BUFFER_RESTORED, PACE_BUFFER_STAGED */
-    uint64_t
-        twin_bytes; /* of the copy on the host that a buffer on a GPU, or one that is staged, has besides; 0: none */
+    uint32_t flags;      /* PACE_BUFFER_RESTORED, PACE_BUFFER_STAGED */
+    uint64_t twin_bytes; /* of the copy on the host that a buffer on a GPU, or one that is staged,
+                            has besides; 0: none */
 } pace_buffer_info;
 
 /* Flags of pace_buffer_info. */
@@ -571,27 +608,32 @@ enum {
 #define PACE_BUFFER_INFO_INIT \
     { (uint32_t)sizeof(pace_buffer_info), 0, 0, NULL, {0, 0}, 0, 0, 0, "", 0, 0 }
 
-/* As pace_buffer_free, but waits for nobody, so that a finalizer may call it: the handle is void at once. The buffer itself goes with the session,
- * or with the next call of this session that makes or frees a buffer, if no request names it any more. Until then it counts against the daemon's
- * quota. Memory of the trainer's own (PACE_POINTER) must stay until every request that names it is collected; on a GPU, until the buffer is gone.
- * A null handle does nothing.
- * Threads: any.  Blocks: no.  Fails with: E_HANDLE, E_CLOSED (the session has left: its buffers go when it is freed). */
+/* As pace_buffer_free, but waits for nobody, so that a finalizer may call it: the handle is void at
+ * once. The buffer itself goes with the session, or with the next call of this session that makes
+ * or frees a buffer, if no request names it any more. Until then it counts against the daemon's
+ * quota. Memory of the trainer's own (PACE_POINTER) must stay until every request that names it is
+ * collected; on a GPU, until the buffer is gone. A null handle does nothing. Threads: any.  Blocks:
+ * no.  Fails with: E_HANDLE, E_CLOSED (the session has left: its buffers go when it is freed). */
 PACE_API pace_status pace_buffer_release(pace_session* session, pace_buffer buffer,
                                          pace_error* error);
 
-/* Describes a buffer, so that other libraries see its memory as theirs: fills as much of *info as info->struct_size says. What it
- * describes lives until the buffer is freed. Threads: any.  Blocks: no.  Fails with: E_INVALID, E_HANDLE. */
+/* Describes a buffer, so that other libraries see its memory as theirs: fills as much of *info as
+ * info->struct_size says. What it describes lives until the buffer is freed. Threads: any.  Blocks:
+ * no.  Fails with: E_INVALID, E_HANDLE. */
 PACE_API pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer,
                                           pace_buffer_info* info, pace_error* error);
 
-/* The buffer as a tensor of DLPack, of one dimension of `count`, read and write: *ret_managed_tensor is a DLManagedTensor (major = 0, what a
- * capsule "dltensor" holds) or a DLManagedTensorVersioned of version 1.0 (major = 1 or more, "dltensor_versioned"), of the consumer's
- * choice. It holds the memory by itself: it stays, with its contents, after pace_buffer_free and pace_session_free, until its deleter is
- * called. What is the trainer's own (PACE_POINTER) the trainer keeps. Who uses the tensor keeps to what a buffer's memory demands: nothing
- * touches it while a request that names it is in flight; it says nothing of streams.
+/* The buffer as a tensor of DLPack, of one dimension of `count`, read and write:
+ * *ret_managed_tensor is a DLManagedTensor (major = 0, what a capsule "dltensor" holds) or a
+ * DLManagedTensorVersioned of version 1.0 (major = 1 or more, "dltensor_versioned"), of the
+ * consumer's choice. It holds the memory by itself: it stays, with its contents, after
+ * pace_buffer_free and pace_session_free, until its deleter is called. What is the trainer's own
+ * (PACE_POINTER) the trainer keeps. Who uses the tensor keeps to what a buffer's memory demands:
+ * nothing touches it while a request that names it is in flight; it says nothing of streams.
  *
- * Owns: the caller; end it with its deleter, once, from any thread.  Threads: any.  Blocks: no.  Fails with: E_INVALID, E_HANDLE,
- * E_UNSUPPORTED (on a GPU that exports no descriptors of its memory, which goes with the daemon). */
+ * Owns: the caller; end it with its deleter, once, from any thread.  Threads: any.  Blocks: no.
+ * Fails with: E_INVALID, E_HANDLE, E_UNSUPPORTED (on a GPU that exports no descriptors of its
+ * memory, which goes with the daemon). */
 PACE_API pace_status pace_buffer_to_dlpack(pace_session* session, pace_buffer buffer,
                                            uint32_t major, void** ret_managed_tensor,
                                            pace_error* error);
@@ -617,24 +659,23 @@ typedef struct pace_member {
 /* What the buffers hold of a request whose daemon was gone before it could tell its end. */
 typedef enum pace_contents {
     PACE_CONTENTS_AS_CALLED = 0, /* what they held at the call */
-    PACE_CONTENTS_TORN = 1, /* part of the result: make their contents anew, or take the model by
-                                    pace_broadcast */
-    PACE_CONTENTS_RESULT =
-        2 /* the whole result: the exchange was done for this worker, though nothing else is
-                                    told of it; do not give the same gradient again */
+    PACE_CONTENTS_TORN = 1,  /* part of the result: make their contents anew, or take the model by
+                                     pace_broadcast */
+    PACE_CONTENTS_RESULT = 2 /* the whole result: the exchange was done for this worker, though
+                                nothing else is told of it; do not give the same gradient again */
 } pace_contents;
 
 /* What a wait tells of a request: how it ended, and what the exchange did. */
 typedef struct pace_request_info {
     uint32_t struct_size;
-    pace_status
-        status; /* how the request ended; PACE_PENDING: it has not been collected, and the rest is as it was */
+    pace_status status; /* how the request ended; PACE_PENDING: it has not been collected, and the
+                           rest is as it was */
     uint64_t iteration; /* the worker's iteration now: the group's newest (average), the one given
                            (reduce), the donor's (broadcast to a newcomer); else as before */
     uint64_t user_data; /* as the call had it (pace_call) */
     uint64_t group;     /* of an average: the group's number */
-    uint64_t
-        round; /* of a verb for all members: the round's number; of a late reduce, that of the last sum that it got */
+    uint64_t round; /* of a verb for all members: the round's number; of a late reduce, that of the
+                       last sum that it got */
     uint64_t version;    /* of a pull and a checkpoint: the model's, which grows */
     uint64_t bytes_sent; /* by this node over the network for this exchange */
     uint64_t bytes_received;
@@ -644,10 +685,9 @@ typedef struct pace_request_info {
     double initial_weight; /* weight of the initial model (average.missing initial) */
     uint32_t member_count; /* members of the exchange */
     uint32_t node_count;   /* nodes they are on */
-    uint32_t
-        member_listed; /* members filled in (pace_wait_options.members): less than member_count if there was no
-                               room, and at most 128, the daemon's list */
-    int32_t contents; /* of a request that ended as E_DAEMON_GONE: pace_contents */
+    uint32_t member_listed; /* members filled in (pace_wait_options.members): less than member_count
+                               if there was no room, and at most 128, the daemon's list */
+    int32_t contents;       /* of a request that ended as E_DAEMON_GONE: pace_contents */
 
     /* Of a reduce. */
     double divisor;             /* what the sum was divided by; 0 where nothing was summed */
@@ -662,13 +702,12 @@ typedef struct pace_request_info {
     uint32_t dense;  /* 1: compression was asked for, but all elements are in the result:
                         dense was faster, or nothing had to travel */
 
-    uint64_t
-        staleness; /* of an average with keep_local: steps that the worker has made since the call, which the average lacks */
+    uint64_t staleness; /* of an average with keep_local: steps that the worker has made since the
+                           call, which the average lacks */
 
     /* Of a push, a pull, and a broadcast of the server family. */
-    uint64_t
-        slowest_clock; /* steps that the slowest worker has pushed: with policy ssp the model is fresh
-                               enough for steps up to slowest_clock + server.staleness */
+    uint64_t slowest_clock; /* steps that the slowest worker has pushed: with policy ssp the model
+                               is fresh enough for steps up to slowest_clock + server.staleness */
 } pace_request_info;
 
 #define PACE_REQUEST_INFO_INIT                                                                   \
@@ -679,8 +718,9 @@ typedef struct pace_request_info {
 
 /* Flags of pace_wait_options. */
 enum {
-    /* The wait returns PACE_INTERRUPTED when its thread has handled a signal, and twice a second besides, so that a trainer in
-     * a language that handles signals between its own steps can look. */
+    /* The wait returns PACE_INTERRUPTED when its thread has handled a signal, and twice a second
+     * besides, so that a trainer in a language that handles signals between its own steps can look.
+     */
     PACE_WAIT_SIGNALS = 1
 };
 
@@ -689,18 +729,19 @@ typedef struct pace_wait_options {
     uint32_t struct_size;
     uint32_t flags; /* PACE_WAIT_SIGNALS */
 
-    /* Who waits for a result on a GPU. All zero, or PACE_DEVICE_CPU: this thread, until the result is there. PACE_DEVICE_CUDA and the GPU's number:
-     * `stream` (a cudaStream_t or CUstream of that GPU; NULL: its default stream) does, and what is queued there from now on sees
-     * the result. This thread then waits only until the daemon has queued what makes the result: for the other members' calls, and for
-     * what comes from other nodes. Should the daemon die after the wait has returned OK, the stream may see only part of the
-     * result: the next call tells of the death. Of a request whose buffers are on the host it changes nothing. */
+    /* Who waits for a result on a GPU. All zero, or PACE_DEVICE_CPU: this thread, until the result
+     * is there. PACE_DEVICE_CUDA and the GPU's number: `stream` (a cudaStream_t or CUstream of that
+     * GPU; NULL: its default stream) does, and what is queued there from now on sees the result.
+     * This thread then waits only until the daemon has queued what makes the result: for the other
+     * members' calls, and for what comes from other nodes. Should the daemon die after the wait has
+     * returned OK, the stream may see only part of the result: the next call tells of the death. Of
+     * a request whose buffers are on the host it changes nothing. */
     pace_device device;
     void* stream;
 
-    uint64_t
-        local_iteration; /* of an average with keep_local: the iteration that the worker has reached by now; 0: it has made
-                                   no step since the call */
-    pace_member* members; /* room for member_capacity members, filled by rank; or NULL */
+    uint64_t local_iteration; /* of an average with keep_local: the iteration that the worker has
+                                 reached by now; 0: it has made no step since the call */
+    pace_member* members;     /* room for member_capacity members, filled by rank; or NULL */
     size_t member_capacity;
 } pace_wait_options;
 
@@ -708,55 +749,66 @@ typedef struct pace_wait_options {
     { (uint32_t)sizeof(pace_wait_options), 0, {0, 0}, NULL, 0, NULL, 0 }
 
 /* Waits until the request has ended, and collects it: the handle is then void. timeout_ms: 0 looks
- * once, PACE_FOREVER waits without limit. options may be NULL, and so may ret_info; its status is written whatever this
- * returns, the rest when the request is collected. Spins shortly before it sleeps.
+ * once, PACE_FOREVER waits without limit. options may be NULL, and so may ret_info; its status is
+ * written whatever this returns, the rest when the request is collected. Spins shortly before it
+ * sleeps.
  *
- * Returns: OK; TIMEOUT (not ended, not collected); INTERRUPTED (the same, only with PACE_WAIT_SIGNALS); or the way it ended: ABORTED,
- * CANCELED, STALE or a fault, with the info filled and the request collected. Every request ends exactly once, also
- * when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for its own request.
- * Blocks: at most timeout_ms; with 0 as pace_request_test. Fails with: E_INVALID (an argument or option is wrong; not collected),
- * E_HANDLE (never made, or collected already, by when its result is where it belongs), E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and how
- * the request failed: E_REFUSED, E_MISMATCH (workers disagree about verb, types or lengths), E_DAEMON_GONE, or another fault.
- * ret_info->status tells the two apart: it is PACE_PENDING of a request that has not been collected.
+ * Returns: OK; TIMEOUT (not ended, not collected); INTERRUPTED (the same, only with
+ * PACE_WAIT_SIGNALS); or the way it ended: ABORTED, CANCELED, STALE or a fault, with the info
+ * filled and the request collected. Every request ends exactly once, also when the daemon dies
+ * (E_DAEMON_GONE). Threads: any; several may wait, each for its own request. Blocks: at most
+ * timeout_ms; with 0 as pace_request_test. Fails with: E_INVALID (an argument or option is wrong;
+ * not collected), E_HANDLE (never made, or collected already, by when its result is where it
+ * belongs), E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and
+ * how the request failed: E_REFUSED, E_MISMATCH (workers disagree about verb, types or lengths),
+ * E_DAEMON_GONE, or another fault. ret_info->status tells the two apart: it is PACE_PENDING of a
+ * request that has not been collected.
  *
- * Of a request that has lasted for ten seconds (the daemon's setting wait_notice_ms) the message of TIMEOUT, INTERRUPTED and PENDING
- * says for whom it waits, or for what. */
+ * Of a request that has lasted for ten seconds (the daemon's setting wait_notice_ms) the message of
+ * TIMEOUT, INTERRUPTED and PENDING says for whom it waits, or for what. */
 PACE_API pace_status pace_request_wait(pace_session* session, pace_request request,
                                        int64_t timeout_ms, const pace_wait_options* options,
                                        pace_request_info* ret_info, pace_error* error);
 
-/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT. Blocks: no; of a request that has ended, as long as it takes to add an
- * average with keep_local or to copy what is staged (a gigabyte: a few tenths of a second). Who may not wait for that uses
- * pace_request_wait with a timeout: it works a piece at a time until that has passed. */
+/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT. Blocks: no; of a request
+ * that has ended, as long as it takes to add an average with keep_local or to copy what is staged
+ * (a gigabyte: a few tenths of a second). Who may not wait for that uses pace_request_wait with a
+ * timeout: it works a piece at a time until that has passed. */
 PACE_API pace_status pace_request_test(pace_session* session, pace_request request,
                                        const pace_wait_options* options,
                                        pace_request_info* ret_info, pace_error* error);
 
-/* As pace_request_wait, of the first to end of `count` requests (1 .. 64): collects that one, and writes its handle, void by now, to *ret_request.
- * The others stay as they are. Each may be waited for elsewhere, too: whoever comes second is told E_HANDLE.
+/* As pace_request_wait, of the first to end of `count` requests (1 .. 64): collects that one, and
+ * writes its handle, void by now, to *ret_request. The others stay as they are. Each may be waited
+ * for elsewhere, too: whoever comes second is told E_HANDLE.
  *
- * Returns: as pace_request_wait; *ret_request is written exactly when ret_info->status is not PACE_PENDING. Fails also with: E_HANDLE (any of them
- * was never made, or is collected already; none is collected then). Threads: any.  Blocks: at most timeout_ms; with 0 as pace_request_test. */
+ * Returns: as pace_request_wait; *ret_request is written exactly when ret_info->status is not
+ * PACE_PENDING. Fails also with: E_HANDLE (any of them was never made, or is collected already;
+ * none is collected then). Threads: any.  Blocks: at most timeout_ms; with 0 as pace_request_test.
+ */
 PACE_API pace_status pace_request_wait_any(pace_session* session, const pace_request* requests,
                                            size_t count, int64_t timeout_ms,
                                            const pace_wait_options* options,
                                            pace_request* ret_request, pace_request_info* ret_info,
                                            pace_error* error);
 
-/* As pace_request_wait, of whichever of the session's requests has ended first: collects it, and writes its handle, void by now, to *ret_request.
- * options->local_iteration is for averages with keep_local alone. A request that another thread waits for may be taken from it,
- * which is told E_HANDLE then: use either the one or the other.
+/* As pace_request_wait, of whichever of the session's requests has ended first: collects it, and
+ * writes its handle, void by now, to *ret_request. options->local_iteration is for averages with
+ * keep_local alone. A request that another thread waits for may be taken from it, which is told
+ * E_HANDLE then: use either the one or the other.
  *
- * Returns: as pace_request_wait; *ret_request is written exactly when ret_info->status is not PACE_PENDING. Fails also with: E_NOT_FOUND (no
- * request is in flight or waits to be collected; at once). */
+ * Returns: as pace_request_wait; *ret_request is written exactly when ret_info->status is not
+ * PACE_PENDING. Fails also with: E_NOT_FOUND (no request is in flight or waits to be collected; at
+ * once). */
 PACE_API pace_status pace_session_next(pace_session* session, int64_t timeout_ms,
                                        const pace_wait_options* options, pace_request* ret_request,
                                        pace_request_info* ret_info, pace_error* error);
 
 /* Asks that the request end as CANCELED. One that is in an exchange already, or has ended, ends in
  * the ordinary way: wait for it in either case. (An exchange among several nodes has begun for a
- * node as soon as its own members have called; it then waits for the others'.) Threads: any.  Blocks: no.  Fails with: E_HANDLE
- * (also of one that has been collected meanwhile), E_DAEMON_GONE, E_LIMIT (the daemon does not read; the request is in flight still: try again). */
+ * node as soon as its own members have called; it then waits for the others'.) Threads: any.
+ * Blocks: no.  Fails with: E_HANDLE (also of one that has been collected meanwhile), E_DAEMON_GONE,
+ * E_LIMIT (the daemon does not read; the request is in flight still: try again). */
 PACE_API pace_status pace_request_cancel(pace_session* session, pace_request request,
                                          pace_error* error);
 
@@ -764,22 +816,24 @@ PACE_API pace_status pace_request_cancel(pace_session* session, pace_request req
  * verbs
  *
  * Each begins an operation on `count` slices (1 .. 256), which count as one vector in the order
- * given; all workers of the exchange give equal types and lengths in equal order. Their elements must
- * stay untouched until the request has ended; those beside them are free, also for other requests. Results come
- * where the slices are, or where pace_call.results says.
+ * given; all workers of the exchange give equal types and lengths in equal order. Their elements
+ * must stay untouched until the request has ended; those beside them are free, also for other
+ * requests. Results come where the slices are, or where pace_call.results says.
  *
- * pace_average is for whoever is ready. pace_residual_save and pace_residual_load are a worker's own
- * affair. The others are for all members of the job: every worker calls them in the same order.
+ * pace_average is for whoever is ready. pace_residual_save and pace_residual_load are a worker's
+ * own affair. The others are for all members of the job: every worker calls them in the same order.
  *
- * Owns: the caller collects *ret_request with pace_request_wait, _test or pace_session_next.  Threads: any.  Blocks:
- * no; if the session lost its daemon, until it has reconnected or connect_ms has passed. Fails
- * with: E_INVALID, E_HANDLE, E_UNSUPPORTED (the call's device), E_VERB (which one fits is told), E_LIMIT (64 requests are in flight or
- * not collected), and, where it had to reconnect, as pace_session_open. */
+ * Owns: the caller collects *ret_request with pace_request_wait, _test or pace_session_next.
+ * Threads: any.  Blocks: no; if the session lost its daemon, until it has reconnected or connect_ms
+ * has passed. Fails with: E_INVALID, E_HANDLE, E_UNSUPPORTED (the call's device), E_VERB (which one
+ * fits is told), E_LIMIT (64 requests are in flight or not collected), and, where it had to
+ * reconnect, as pace_session_open. */
 
 /* The count of a slice that goes to the end of its buffer. */
 #define PACE_REST UINT64_MAX
 
-/* `count` elements of a buffer from element `first` on; PACE_REST: to its end. A buffer on a GPU is taken as a whole. */
+/* `count` elements of a buffer from element `first` on; PACE_REST: to its end. A buffer on a GPU is
+ * taken as a whole. */
 typedef struct pace_slice {
     pace_buffer buffer;
     uint64_t first;
@@ -798,22 +852,23 @@ static inline pace_slice pace_whole(pace_buffer buffer) {
 typedef struct pace_call {
     uint32_t struct_size; /* of the options that it is first in */
     uint32_t flags;       /* 0 */
-    uint64_t
-        iteration; /* the worker's step: its own count (pace_average, pace_reduce), its clock (pace_push, pace_pull). The others take no
-                             notice of it */
-    uint64_t user_data; /* anything; pace_request_info tells it with the end */
+    uint64_t iteration;   /* the worker's step: its own count (pace_average, pace_reduce), its clock
+                             (pace_push, pace_pull). The others take no   notice of it */
+    uint64_t user_data;   /* anything; pace_request_info tells it with the end */
 
-    /* Of buffers on a GPU: the contents are made on this stream (a cudaStream_t or CUstream; NULL: the device's default stream) of this
-     * GPU, which must be theirs. The call takes them when the stream has come to where it is now. Neither this process nor the device waits for
-     * that. What is queued after the call and before the request has ended must not touch them. All zero: the default stream of the
-     * buffers' GPU; for buffers on the host it must be. */
+    /* Of buffers on a GPU: the contents are made on this stream (a cudaStream_t or CUstream; NULL:
+     * the device's default stream) of this GPU, which must be theirs. The call takes them when the
+     * stream has come to where it is now. Neither this process nor the device waits for that. What
+     * is queued after the call and before the request has ended must not touch them. All zero: the
+     * default stream of the buffers' GPU; for buffers on the host it must be. */
     pace_device device;
     void* stream;
 
-    /* Where the result goes instead of to the slices, which the call then only reads: `result_count` slices, which is the call's count; each has
-     * the type and length of the one in its place, and meets no other slice of the call. NULL: in place. Not with keep_local. A
-     * call that fails leaves what it read as it was, and its results undefined. Read during the call. Others than pace_average,
-     * pace_reduce and pace_sync take none. */
+    /* Where the result goes instead of to the slices, which the call then only reads:
+     * `result_count` slices, which is the call's count; each has the type and length of the one in
+     * its place, and meets no other slice of the call. NULL: in place. Not with keep_local. A call
+     * that fails leaves what it read as it was, and its results undefined. Read during the call.
+     * Others than pace_average, pace_reduce and pace_sync take none. */
     const pace_slice* results;
     size_t result_count;
 
@@ -827,7 +882,8 @@ typedef struct pace_call {
         }                                                            \
     }
 
-/* How a trainer says which elements of its buffers are ready, counted over all of them as one vector. */
+/* How a trainer says which elements of its buffers are ready, counted over all of them as one
+ * vector. */
 typedef enum pace_order {
     PACE_ORDER_DEFAULT = 0, /* all are, at the call */
     PACE_ORDER_FORWARD = 1, /* pace_request_ready tells how many of the first */
@@ -841,14 +897,15 @@ typedef struct pace_average_options {
     int32_t order; /* pace_order; all workers give the same */
 
     /* 1: the trainer keeps its buffers and goes on with its steps while a copy of them is averaged.
-     * What it has changed meanwhile is kept: when the request is collected, the average minus the copy
-     * is added to the buffers, by the thread that collects it; nobody else may write them during that
-     * call. A call whose time ends first adds a piece of it, or several, and returns TIMEOUT: the next one goes on there. One that only looks adds
-     * all. The copy is made in the call, which blocks for that, and the first
-     * time also for an exchange with the daemon; it stays for the next time, twice the size of the
-     * buffers. Only while such a request is in flight may what it names be written. pace_wait_options.local_iteration tells how far the worker has
-     * come, and
-     * info.iteration then is the group's newest and the steps since. Not together with an order. */
+     * What it has changed meanwhile is kept: when the request is collected, the average minus the
+     * copy is added to the buffers, by the thread that collects it; nobody else may write them
+     * during that call. A call whose time ends first adds a piece of it, or several, and returns
+     * TIMEOUT: the next one goes on there. One that only looks adds all. The copy is made in the
+     * call, which blocks for that, and the first time also for an exchange with the daemon; it
+     * stays for the next time, twice the size of the buffers. Only while such a request is in
+     * flight may what it names be written. pace_wait_options.local_iteration tells how far the
+     * worker has come, and info.iteration then is the group's newest and the steps since. Not
+     * together with an order. */
     uint32_t keep_local;
 } pace_average_options;
 
@@ -856,35 +913,36 @@ typedef struct pace_average_options {
     { PACE_CALL_INIT(pace_average_options), 0, 0 }
 
 /* Averages the buffers, which hold parameters, over a group of workers that are ready (averaging
- * family). options->call.iteration is the worker's own step count; afterwards it is the group's newest, as the
- * info tells. Source: Miao et al., SIGMOD 2021, Algorithm 2. */
+ * family). options->call.iteration is the worker's own step count; afterwards it is the group's
+ * newest, as the info tells. Source: Miao et al., SIGMOD 2021, Algorithm 2. */
 PACE_API pace_status pace_average(pace_session* session, const pace_slice* slices, size_t count,
                                   const pace_average_options* options, pace_request* ret_request,
                                   pace_error* error);
 
-/* Tells the controller, at the start of a step, that the next verb of this worker will be pace_average
- * with this iteration, on buffers of the same types and lengths as its last pace_average: its group
- * forms while it computes, from 7/8 of the usual time of its steps on, and pace_average begins to
- * exchange at once. The buffers may be written meanwhile. Nothing need be collected, and it is only
- * a hint: it is ignored before the first pace_average, in a step whose length is not known yet, while
- * a request is in flight, and if the daemon is gone. Whoever comes too late is not waited for: its
- * group forms anew without it. Another verb, another iteration or a worker's death take it back.
- * Threads: any. Blocks: no. Fails with: E_VERB (the job does not average in groups).
- * Source: Luo et al., Prague, ASPLOS 2020, section 4.1. */
+/* Tells the controller, at the start of a step, that the next verb of this worker will be
+ * pace_average with this iteration, on buffers of the same types and lengths as its last
+ * pace_average: its group forms while it computes, from 7/8 of the usual time of its steps on, and
+ * pace_average begins to exchange at once. The buffers may be written meanwhile. Nothing need be
+ * collected, and it is only a hint: it is ignored before the first pace_average, in a step whose
+ * length is not known yet, while a request is in flight, and if the daemon is gone. Whoever comes
+ * too late is not waited for: its group forms anew without it. Another verb, another iteration or a
+ * worker's death take it back. Threads: any. Blocks: no. Fails with: E_VERB (the job does not
+ * average in groups). Source: Luo et al., Prague, ASPLOS 2020, section 4.1. */
 PACE_API pace_status pace_announce(pace_session* session, uint64_t iteration, pace_error* error);
 
-/* Of an average that was called with an order: the first, or last, `elements` of its buffers are ready,
- * and will not be written again before the request has ended. Their exchange with other nodes begins
- * at once, in pieces of 4 MiB, while the rest is computed. Of less than was said before, does nothing;
- * all elements must be ready before the request can end. A worker of whom nothing has become ready for
- * a second, while its group waits, is left to a later group. Does nothing to a request that has ended.
- * Threads: any.  Blocks: no.  Fails with: E_HANDLE, E_INVALID (more elements than there are; the call
- * had no order), E_LIMIT (the daemon has not taken the last 64 calls yet: say it again). */
+/* Of an average that was called with an order: the first, or last, `elements` of its buffers are
+ * ready, and will not be written again before the request has ended. Their exchange with other
+ * nodes begins at once, in pieces of 4 MiB, while the rest is computed. Of less than was said
+ * before, does nothing; all elements must be ready before the request can end. A worker of whom
+ * nothing has become ready for a second, while its group waits, is left to a later group. Does
+ * nothing to a request that has ended. Threads: any.  Blocks: no.  Fails with: E_HANDLE, E_INVALID
+ * (more elements than there are; the call had no order), E_LIMIT (the daemon has not taken the last
+ * 64 calls yet: say it again). */
 PACE_API pace_status pace_request_ready(pace_session* session, pace_request request,
                                         uint64_t elements, pace_error* error);
 
-/* Takes the announcement back: this worker will not average next. Without one, does nothing. Threads,
- * blocks, fails as pace_announce. */
+/* Takes the announcement back: this worker will not average next. Without one, does nothing.
+ * Threads, blocks, fails as pace_announce. */
 PACE_API pace_status pace_withdraw(pace_session* session, pace_error* error);
 
 /* What pace_reduce makes of the gradients. */
@@ -905,35 +963,37 @@ typedef struct pace_reduce_options {
     { PACE_CALL_INIT(pace_reduce_options), 0, 0 }
 
 /* Reduces the buffers, which hold gradients, over all members (collective family); the first one
- * waits until the run has begun: until all workers have joined, or as run.min_workers says. Every member gets bit-identical results. options may be
- * NULL: the mean. All workers give the same op. The mean of finite values is finite, except of elements that are infinite as the
- * half type as which they travel (compression), and of late gradients whose sum at one worker its type does not hold; a sum may
- * exceed its type, at the end or within a node.
+ * waits until the run has begun: until all workers have joined, or as run.min_workers says. Every
+ * member gets bit-identical results. options may be NULL: the mean. All workers give the same op.
+ * The mean of finite values is finite, except of elements that are infinite as the half type as
+ * which they travel (compression), and of late gradients whose sum at one worker its type does not
+ * hold; a sum may exceed its type, at the end or within a node.
  *
  * A worker whose model lacks rounds, because it, its daemon or its node's connection was away, is
- * never let in with it: its call ends as STALE, and pace_broadcast gives it the model of another, or
- * E_NOT_FOUND if no worker has got one by pace_broadcast. Who was told that may go on with its own
- * parameters: its next call takes part.
+ * never let in with it: its call ends as STALE, and pace_broadcast gives it the model of another,
+ * or E_NOT_FOUND if no worker has got one by pace_broadcast. Who was told that may go on with its
+ * own parameters: its next call takes part.
  *
  * With a quorum other than all, a round goes on as soon as the quorum has called. A worker that
  * calls after that is late: it gets at once the sum of the rounds that it missed, in order
- * (info.rounds tells how many), and its own gradient goes to the next round (quorum.late accumulate)
- * or is lost (drop). So all workers apply the same results in the same order, some of them
- * several at a time. Each step is one call that names all of its buffers, since one decision is made
- * for them together; every call names buffers of the same types and lengths. Parameters then differ
- * by rounding at most: pace_sync and pace_broadcast make them equal again, and what a worker had
- * missed until then and not been given is forgotten. A worker that joins such a job while it is under
- * way calls pace_broadcast first: its model lacks rounds, and until then every other verb ends as
- * STALE. A call that is canceled after its gradient was taken still counts in that round; a barrier
- * or broadcast counts as a round for quorum.staleness_max. Source: Li et al., PPoPP 2020.
+ * (info.rounds tells how many), and its own gradient goes to the next round (quorum.late
+ * accumulate) or is lost (drop). So all workers apply the same results in the same order, some of
+ * them several at a time. Each step is one call that names all of its buffers, since one decision
+ * is made for them together; every call names buffers of the same types and lengths. Parameters
+ * then differ by rounding at most: pace_sync and pace_broadcast make them equal again, and what a
+ * worker had missed until then and not been given is forgotten. A worker that joins such a job
+ * while it is under way calls pace_broadcast first: its model lacks rounds, and until then every
+ * other verb ends as STALE. A call that is canceled after its gradient was taken still counts in
+ * that round; a barrier or broadcast counts as a round for quorum.staleness_max. Source: Li et al.,
+ * PPoPP 2020.
  *
  * With a top-k compression, the result holds the largest elements of the sum and is 0 elsewhere
  * (info.entries tells how many); what was cut is kept by the daemon and added to later gradients.
- * Every member gets bit-identical results here too. Where dense is faster it is used, and info.dense
- * says so. Source: Zhao et al., SparDL.
+ * Every member gets bit-identical results here too. Where dense is faster it is used, and
+ * info.dense says so. Source: Zhao et al., SparDL.
  *
- * Fails also with E_REFUSED at its end: reduce.reject_nonfinite is set, and a gradient holds an infinity or a
- * NaN, or, with compression f16 or bf16, an element that is infinite as that type. */
+ * Fails also with E_REFUSED at its end: reduce.reject_nonfinite is set, and a gradient holds an
+ * infinity or a NaN, or, with compression f16 or bf16, an element that is infinite as that type. */
 PACE_API pace_status pace_reduce(pace_session* session, const pace_slice* slices, size_t count,
                                  const pace_reduce_options* options, pace_request* ret_request,
                                  pace_error* error);
@@ -948,14 +1008,14 @@ typedef struct pace_broadcast_options {
 #define PACE_BROADCAST_OPTIONS_INIT \
     { PACE_CALL_INIT(pace_broadcast_options), 0, 0 }
 
-/* Gives everyone the buffers of worker options->root (options NULL: 0), bit by bit. The first one waits until the run has
- * begun and fixes the initial model. In a job that is under way, a newcomer's first broadcast
- * gives it the buffers of a healthy worker instead, and info.iteration says at which iteration: those
- * of that worker's latest broadcast, or, if it has made none with its daemon, those that it averages.
- * If no worker has any, it ends as E_NOT_FOUND; before the first round, it waits for all as ever. If no
- * other worker is there, it keeps what it has. In the
- * server family what everyone gets becomes the model, and a newcomer's first broadcast gives it the model; so
- * does anyone's when that is a checkpoint's (pace_checkpoint). */
+/* Gives everyone the buffers of worker options->root (options NULL: 0), bit by bit. The first one
+ * waits until the run has begun and fixes the initial model. In a job that is under way, a
+ * newcomer's first broadcast gives it the buffers of a healthy worker instead, and info.iteration
+ * says at which iteration: those of that worker's latest broadcast, or, if it has made none with
+ * its daemon, those that it averages. If no worker has any, it ends as E_NOT_FOUND; before the
+ * first round, it waits for all as ever. If no other worker is there, it keeps what it has. In the
+ * server family what everyone gets becomes the model, and a newcomer's first broadcast gives it the
+ * model; so does anyone's when that is a checkpoint's (pace_checkpoint). */
 PACE_API pace_status pace_broadcast(pace_session* session, const pace_slice* slices, size_t count,
                                     const pace_broadcast_options* options,
                                     pace_request* ret_request, pace_error* error);
@@ -968,7 +1028,8 @@ typedef struct pace_sync_options {
 #define PACE_SYNC_OPTIONS_INIT \
     { PACE_CALL_INIT(pace_sync_options) }
 
-/* Averages the buffers over all members with equal weights, whatever the family. options may be NULL. */
+/* Averages the buffers over all members with equal weights, whatever the family. options may be
+ * NULL. */
 PACE_API pace_status pace_sync(pace_session* session, const pace_slice* slices, size_t count,
                                const pace_sync_options* options, pace_request* ret_request,
                                pace_error* error);
@@ -987,9 +1048,9 @@ PACE_API pace_status pace_barrier(pace_session* session, const pace_barrier_opti
 
 /* What pace_push is called with. */
 typedef struct pace_push_options {
-    pace_call call; /* its iteration is the clock; must be given */
-    uint32_t
-        sparse; /* 1: slices are two, indices (PACE_U32) that rise strictly, and values (PACE_F32) */
+    pace_call call;    /* its iteration is the clock; must be given */
+    uint32_t sparse;   /* 1: slices are two, indices (PACE_U32) that rise strictly, and values
+                          (PACE_F32) */
     uint32_t reserved; /* 0 */
     uint64_t entries;  /* with sparse: how many of each count; 0: none */
     uint64_t first;    /* element of the model at which dense slices begin */
@@ -998,19 +1059,21 @@ typedef struct pace_push_options {
 #define PACE_PUSH_OPTIONS_INIT \
     { PACE_CALL_INIT(pace_push_options), 0, 0, 0, 0 }
 
-/* Adds an update of this worker, computed in its step `clock` (0, 1, ...), to the model, as server.rate says
- * (server family). The update is dense, all of the model's elements or a range of them, or sparse, indices
- * and values; it costs what it has of elements. It is taken into the daemon's memory at once, and the
- * buffers are free when the request ends, which waits for nobody, unless four earlier updates of this worker
- * have not arrived at all shards. An update counts in all of the model or in none. It is lost if the daemon
- * dies before it has arrived.
+/* Adds an update of this worker, computed in its step `clock` (0, 1, ...), to the model, as
+ * server.rate says (server family). The update is dense, all of the model's elements or a range of
+ * them, or sparse, indices and values; it costs what it has of elements. It is taken into the
+ * daemon's memory at once, and the buffers are free when the request ends, which waits for nobody,
+ * unless four earlier updates of this worker have not arrived at all shards. An update counts in
+ * all of the model or in none. It is lost if the daemon dies before it has arrived.
  *
- * A push of a step whose update has been taken before ends as OK too, and changes nothing: info.contributor_count is then 0,
- * else 1, and info.iteration the worker's next step. So one whose end was not heard of (E_DAEMON_GONE) may be repeated.
+ * A push of a step whose update has been taken before ends as OK too, and changes nothing:
+ * info.contributor_count is then 0, else 1, and info.iteration the worker's next step. So one whose
+ * end was not heard of (E_DAEMON_GONE) may be repeated.
  *
- * Fails also, at its end, with E_REFUSED: a buffer is not of PACE_F32, a range or an index lies outside of the
- * model, indices do not rise; STALE: the worker was suspended or is new, or the model is another one (pace_pull), and it must call
- * pace_broadcast or pace_pull first. Nothing has changed then. */
+ * Fails also, at its end, with E_REFUSED: a buffer is not of PACE_F32, a range or an index lies
+ * outside of the model, indices do not rise; STALE: the worker was suspended or is new, or the
+ * model is another one (pace_pull), and it must call pace_broadcast or pace_pull first. Nothing has
+ * changed then. */
 PACE_API pace_status pace_push(pace_session* session, const pace_slice* slices, size_t count,
                                const pace_push_options* options, pace_request* ret_request,
                                pace_error* error);
@@ -1024,17 +1087,20 @@ typedef struct pace_pull_options {
 #define PACE_PULL_OPTIONS_INIT \
     { PACE_CALL_INIT(pace_pull_options), 0 }
 
-/* Fills the buffers with the model, or a range of it, for this worker's step `clock`: as soon as the slowest
- * worker is near enough (see the policies), all of it as it was at one moment: of every update all or
- * nothing, and this worker's own that it has pushed before. Called before the push of the step before, it
- * is a prefetch, which lacks that step's update and may wait for it. A worker pulls when its copy is too old,
- * that is, when the last pull's info.slowest_clock + server.staleness < clock. info.version is the model's,
- * which grows. A model that nobody has broadcast is zero at first.
+/* Fills the buffers with the model, or a range of it, for this worker's step `clock`: as soon as
+ * the slowest worker is near enough (see the policies), all of it as it was at one moment: of every
+ * update all or nothing, and this worker's own that it has pushed before. Called before the push of
+ * the step before, it is a prefetch, which lacks that step's update and may wait for it. A worker
+ * pulls when its copy is too old, that is, when the last pull's info.slowest_clock +
+ * server.staleness < clock. info.version is the model's, which grows. A model that nobody has
+ * broadcast is zero at first.
  *
- * Fails also, at its end, with E_REFUSED (a buffer is not of PACE_F32, the range lies outside of the model, a
- * clock beyond the step after the last one pushed), STALE (the model is lost with a node that kept a shard of it: pace_broadcast gives it anew;
- * or it is that of a checkpoint again: pace_broadcast or another pull gives it, and info.iteration the worker's step then; or every
- * daemon that knew of the job was gone, and it has begun anew: pace_broadcast makes the root's the model). */
+ * Fails also, at its end, with E_REFUSED (a buffer is not of PACE_F32, the range lies outside of
+ * the model, a clock beyond the step after the last one pushed), STALE (the model is lost with a
+ * node that kept a shard of it: pace_broadcast gives it anew; or it is that of a checkpoint again:
+ * pace_broadcast or another pull gives it, and info.iteration the worker's step then; or every
+ * daemon that knew of the job was gone, and it has begun anew: pace_broadcast makes the root's the
+ * model). */
 PACE_API pace_status pace_pull(pace_session* session, const pace_slice* slices, size_t count,
                                const pace_pull_options* options, pace_request* ret_request,
                                pace_error* error);
@@ -1047,18 +1113,19 @@ typedef struct pace_checkpoint_options {
 #define PACE_CHECKPOINT_OPTIONS_INIT \
     { PACE_CALL_INIT(pace_checkpoint_options) }
 
-/* Has the daemons save the model to their disks, with all updates that this worker has pushed before, and
- * ends when that is durable, on server.checkpoint_copies nodes each. Other pushes and pulls go on meanwhile; all who
- * ask while one is written get the same next one. info.version is the model's in it. From the newest
- * whole checkpoint a model that is lost with a node goes on, or another job, later (server.restore). Calls that are under way then, pushes, and
- * pulls for steps that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a pull. Older ones are removed. The
- * clocks are saved too: info.iteration tells each worker
- * where to go on. What is written is in the folder that the daemons' setting `checkpoints` names; while
- * it is written, a node needs memory for a copy of its shards.
+/* Has the daemons save the model to their disks, with all updates that this worker has pushed
+ * before, and ends when that is durable, on server.checkpoint_copies nodes each. Other pushes and
+ * pulls go on meanwhile; all who ask while one is written get the same next one. info.version is
+ * the model's in it. From the newest whole checkpoint a model that is lost with a node goes on, or
+ * another job, later (server.restore). Calls that are under way then, pushes, and pulls for steps
+ * that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a
+ * pull. Older ones are removed. The clocks are saved too: info.iteration tells each worker where to
+ * go on. What is written is in the folder that the daemons' setting `checkpoints` names; while it
+ * is written, a node needs memory for a copy of its shards.
  *
- * Fails also with E_VERB (the job has no parameter server); at its end with E_DISK (a node has no such folder, no room there
- * or a broken disk; the message names it: older checkpoints and the model are as they were), STALE
- * (as for pace_push). */
+ * Fails also with E_VERB (the job has no parameter server); at its end with E_DISK (a node has no
+ * such folder, no room there or a broken disk; the message names it: older checkpoints and the
+ * model are as they were), STALE (as for pace_push). */
 PACE_API pace_status pace_checkpoint(pace_session* session, const pace_checkpoint_options* options,
                                      pace_request* ret_request, pace_error* error);
 
@@ -1070,20 +1137,19 @@ typedef struct pace_residual_options {
 #define PACE_RESIDUAL_OPTIONS_INIT \
     { PACE_CALL_INIT(pace_residual_options) }
 
-/* Writes what a top-k compression still owes to later rounds into the buffers, for a checkpoint: one
- * PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts; zeros
- * before the first one. With topk.hierarchy node the first of a node's workers gets what the node
- * owes and the others zeros, with flat each its own. No other worker need call.
- * Fails also with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another type, named). Of buffers of other counts than any
- * pace_reduce had nothing is
- * owed. */
+/* Writes what a top-k compression still owes to later rounds into the buffers, for a checkpoint:
+ * one PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts;
+ * zeros before the first one. With topk.hierarchy node the first of a node's workers gets what the
+ * node owes and the others zeros, with flat each its own. No other worker need call. Fails also
+ * with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another type, named). Of
+ * buffers of other counts than any pace_reduce had nothing is owed. */
 PACE_API pace_status pace_residual_save(pace_session* session, const pace_slice* slices,
                                         size_t count, const pace_residual_options* options,
                                         pace_request* ret_request, pace_error* error);
 
 /* Adds the buffers' contents to what is owed: a restored job, which owes nothing yet, then owes
- * exactly what was saved. Buffers, callers and failures as for pace_residual_save; also E_REFUSED, at its end, while a reduce of the same buffers is
- * under way. */
+ * exactly what was saved. Buffers, callers and failures as for pace_residual_save; also E_REFUSED,
+ * at its end, while a reduce of the same buffers is under way. */
 PACE_API pace_status pace_residual_load(pace_session* session, const pace_slice* slices,
                                         size_t count, const pace_residual_options* options,
                                         pace_request* ret_request, pace_error* error);

@@ -1,4 +1,4 @@
-// The C interface as a trainer meets it, against a scripted daemon.
+// The C interface as a trainer uses it, against a scripted daemon.
 #include <array>
 #include <memory>
 #include <string>
@@ -12,26 +12,44 @@
 namespace pace::capi {
 namespace {
 
-class PaceTest : public PaceFixture {};
+class PaceTest : public PaceFixture {
+  protected:
+    void finish(pace_request request) {
+        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
+                  PACE_OK);
+    }
+};
+
+// Ends each request at once. `ret_seen` gets them.
+Script ending_each(std::vector<SubmissionEntry>& ret_seen) {
+    Script script;
+    script.on_submission = [&ret_seen](Peer& peer, const SubmissionEntry& entry) {
+        ret_seen.push_back(entry);
+        peer.complete_done(entry.id);
+    };
+    return script;
+}
+
+void complete_average(Peer& peer, const SubmissionEntry& submission) {
+    protocol::CompletionEntry entry{};
+    entry.id = submission.id;
+    entry.iteration = submission.iteration + 3;
+    entry.group = 12;
+    entry.bytes_sent = 100;
+    entry.bytes_received = 200;
+    entry.queued_ns = 5;
+    entry.moving_ns = 6;
+    entry.initial_weight = 0.125;
+    entry.nodes = 2;
+    entry.member_count = 2;
+    entry.members_listed = 2;
+    const std::array<protocol::MemberEntry, 2> members{{{2, 0, 3, 0.25}, {0, 0, 0, 0.625}}};
+    peer.complete(entry, members);
+}
 
 TEST_F(PaceTest, AverageTellsTheWholeStory) {
     Script script;
-    script.on_submission = [](Peer& peer, const SubmissionEntry& submission) {
-        protocol::CompletionEntry entry{};
-        entry.id = submission.id;
-        entry.iteration = submission.iteration + 3;
-        entry.group = 12;
-        entry.bytes_sent = 100;
-        entry.bytes_received = 200;
-        entry.queued_ns = 5;
-        entry.moving_ns = 6;
-        entry.initial_weight = 0.125;
-        entry.nodes = 2;
-        entry.member_count = 2;
-        entry.members_listed = 2;
-        const std::array<protocol::MemberEntry, 2> members{{{2, 0, 3, 0.25}, {0, 0, 0, 0.625}}};
-        peer.complete(entry, members);
-    };
+    script.on_submission = complete_average;
     start(std::move(script));
     const pace_buffer buffer = make_buffer();
     pace_request request{};
@@ -64,18 +82,22 @@ TEST_F(PaceTest, AverageTellsTheWholeStory) {
     EXPECT_EQ(pace_buffer_free(session_, buffer, &error_), PACE_OK);
 }
 
+void complete_reduce(Peer& peer, const SubmissionEntry& submission, uint32_t flags) {
+    protocol::CompletionEntry entry{};
+    entry.id = submission.id;
+    entry.divisor = 6;
+    entry.rounds = 3;
+    entry.entries = 1000;
+    entry.contributors = 5;
+    entry.flags = flags;
+    peer.complete(entry);
+}
+
 TEST_F(PaceTest, ReduceTellsWhatItCameTo) {
     uint32_t flags = 0;
     Script script;
     script.on_submission = [&flags](Peer& peer, const SubmissionEntry& submission) {
-        protocol::CompletionEntry entry{};
-        entry.id = submission.id;
-        entry.divisor = 6;
-        entry.rounds = 3;
-        entry.entries = 1000;
-        entry.contributors = 5;
-        entry.flags = flags;
-        peer.complete(entry);
+        complete_reduce(peer, submission, flags);
     };
     asked_.policy = PACE_POLICY_ALL_REDUCE;
     start(std::move(script));
@@ -87,7 +109,7 @@ TEST_F(PaceTest, ReduceTellsWhatItCameTo) {
                   PACE_OK);
         EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, &info, &error_),
                   PACE_OK);
-        daemon_->settle();  // it has read the flags
+        daemon_->settle();  // the hook has read the flags
         return info;
     };
     pace_request_info info = reduce(protocol::kCompletionLate, PACE_REQUEST_INFO_INIT);
@@ -102,39 +124,40 @@ TEST_F(PaceTest, ReduceTellsWhatItCameTo) {
     info = reduce(protocol::kCompletionDense, PACE_REQUEST_INFO_INIT);
     EXPECT_EQ(info.late, 0U);
     EXPECT_EQ(info.dense, 1U);
-    // A caller whose struct ends before these fields keeps what lies behind it.
+    // If the caller's struct ends before these fields, the memory behind the struct stays as it
+    // was.
     pace_request_info older = PACE_REQUEST_INFO_INIT;
     older.struct_size = offsetof(pace_request_info, divisor);
     older.divisor = -1;
     EXPECT_EQ(reduce(0, older).divisor, -1);
 }
 
-TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
+TEST_F(PaceTest, ResidualsAreSavedAndLoaded) {
     std::vector<SubmissionEntry> seen;
-    Script script;
-    script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
-        seen.push_back(entry);
-        peer.complete_done(entry.id);
-    };
     asked_.policy = PACE_POLICY_ALL_REDUCE;
     asked_.set(PACE_OPT_COMPRESSION, "spardl");
-    start(std::move(script));
+    start(ending_each(seen));
     const pace_buffer buffer = make_buffer();
     pace_request request{};
     ASSERT_EQ(pace_residual_save(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_),
               PACE_OK);
-    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
-              PACE_OK);
+    finish(request);
     ASSERT_EQ(pace_residual_load(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_),
               PACE_OK);
-    EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
-              PACE_OK);
+    finish(request);
     daemon_->settle();
     ASSERT_EQ(seen.size(), 2U);
     EXPECT_EQ(seen[0].verb, protocol::Verb::residual_save);
     EXPECT_EQ(seen[1].verb, protocol::Verb::residual_load);
     EXPECT_EQ(seen[1].slice_count, 1);
+}
 
+TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
+    asked_.policy = PACE_POLICY_ALL_REDUCE;
+    asked_.set(PACE_OPT_COMPRESSION, "spardl");
+    start();
+    const pace_buffer buffer = make_buffer();
+    pace_request request{};
     pace_buffer halves{};
     void* data = nullptr;
     ASSERT_EQ(pace_buffer_create(session_, PACE_F16, 64, nullptr, &halves, &data, &error_),
@@ -158,32 +181,23 @@ TEST_F(PaceTest, ResidualsNeedATopKCompressionAndFloats) {
 
 TEST_F(PaceTest, EachVerbArrivesAsItself) {
     std::vector<SubmissionEntry> seen;
-    Script script;
-    script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
-        seen.push_back(entry);
-        peer.complete_done(entry.id);
-    };
     asked_.policy = PACE_POLICY_ALL_REDUCE;
-    start(std::move(script));
+    start(ending_each(seen));
     const pace_buffer buffer = make_buffer();
     pace_request request{};
-    const auto finish = [&] {
-        EXPECT_EQ(pace_request_wait(session_, request, PACE_FOREVER, nullptr, nullptr, &error_),
-                  PACE_OK);
-    };
     pace_reduce_options reduce = PACE_REDUCE_OPTIONS_INIT;
     reduce.op = PACE_OP_SUM;
     reduce.call.iteration = 4;
     reduce.call.user_data = 9;
     ASSERT_EQ(pace_reduce(session_, Slices(&buffer, 1), 1, &reduce, &request, &error_), PACE_OK);
-    finish();
+    finish(request);
     ASSERT_EQ(pace_broadcast(session_, Slices(&buffer, 1), 1, broadcast_from(3), &request, &error_),
               PACE_OK);
-    finish();
+    finish(request);
     ASSERT_EQ(pace_sync(session_, Slices(&buffer, 1), 1, nullptr, &request, &error_), PACE_OK);
-    finish();
+    finish(request);
     ASSERT_EQ(pace_barrier(session_, nullptr, &request, &error_), PACE_OK);
-    finish();
+    finish(request);
     daemon_->settle();
     ASSERT_EQ(seen.size(), 4U);
     EXPECT_EQ(seen[0].verb, protocol::Verb::reduce);
@@ -214,24 +228,15 @@ TEST_F(PaceTest, SessionInfoFitsCallersOfAnyAge) {
     EXPECT_EQ(older.struct_size, offsetof(pace_session_info, generation));
 }
 
-TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
+TEST_F(PaceTest, WrongArgumentsOfSessionsAndBuffersAreNamed) {
     start();
-    pace_buffer buffer = make_buffer();
-    const Slices slice(&buffer, 1);
-    pace_request request{};
+    pace_buffer buffer{};
     void* data = nullptr;
+    int fd = -1;
     pace_session_info bad_info = PACE_SESSION_INFO_INIT;
     bad_info.struct_size = 0;
-    pace_average_options bad_average = PACE_AVERAGE_OPTIONS_INIT;
-    bad_average.call.struct_size = 0;
-    pace_reduce_options bad_reduce = PACE_REDUCE_OPTIONS_INIT;
-    bad_reduce.op = 5;
     pace_buffer_options bad_buffer = PACE_BUFFER_OPTIONS_INIT;
     bad_buffer.struct_size = 0;
-    pace_wait_options bad_wait = PACE_WAIT_OPTIONS_INIT;
-    bad_wait.member_capacity = 3;
-    int fd = -1;
-
     expect_invalid(pace_session_get_info(nullptr, &bad_info, &error_), "session");
     expect_invalid(pace_session_get_info(session_, nullptr, &error_), "info");
     expect_invalid(pace_session_get_info(session_, &bad_info, &error_), "PACE_SESSION_INFO_INIT");
@@ -246,6 +251,23 @@ TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
                    "ret_data");
     expect_invalid(pace_buffer_create(session_, PACE_F32, 1, &bad_buffer, &buffer, &data, &error_),
                    "PACE_BUFFER_OPTIONS_INIT");
+    // None of these failures wrote an output.
+    EXPECT_EQ(data, nullptr);
+    EXPECT_EQ(fd, -1);
+    pace_session_free(nullptr);
+}
+
+TEST_F(PaceTest, WrongArgumentsOfCallsAreNamed) {
+    start();
+    const pace_buffer buffer = make_buffer();
+    const Slices slice(&buffer, 1);
+    pace_request request{};
+    pace_average_options bad_average = PACE_AVERAGE_OPTIONS_INIT;
+    bad_average.call.struct_size = 0;
+    pace_reduce_options bad_reduce = PACE_REDUCE_OPTIONS_INIT;
+    bad_reduce.op = 5;
+    pace_wait_options bad_wait = PACE_WAIT_OPTIONS_INIT;
+    bad_wait.member_capacity = 3;
     expect_invalid(pace_average(session_, nullptr, 1, average_at(0), &request, &error_), "slices");
     expect_invalid(pace_average(session_, slice, 0, average_at(0), &request, &error_), "count");
     expect_invalid(pace_average(session_, slice, 257, average_at(0), &request, &error_), "count");
@@ -261,10 +283,9 @@ TEST_F(PaceTest, ArgumentsThatAreWrongAreNamed) {
     expect_invalid(pace_request_wait(session_, request, 0, &bad_wait, nullptr, &error_), "members");
     expect_invalid(pace_request_cancel(nullptr, request, &error_), "session");
 
-    // Nothing was written by all these failures, and no error need be taken.
+    // None of these failures wrote an output. The caller need not ask for the error.
     EXPECT_EQ(request.id, 0U);
     EXPECT_EQ(pace_barrier(nullptr, nullptr, &request, nullptr), PACE_E_INVALID);
-    pace_session_free(nullptr);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Documents for programs: what options and policies there are, which versions, how the cluster is.
+// Documents for programs: the options and policies, the versions, and the state of the cluster.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -63,7 +63,7 @@ pace_status pace_query(const char* endpoint, const char* what, char** ret_json, 
         PACE_TRY(capi::require(ret_json, "ret_json"));
         PACE_TRY(check_what(what));
         PACE_TRY_ASSIGN(json, endpoint == nullptr ? ask_library(what) : ask_daemon(endpoint, what));
-        // The caller frees it through pace_text_free, whatever allocator it has itself.
+        // The caller frees the text through pace_text_free, whatever allocator the caller uses.
         char* const text = strdup(json.c_str());
         if (text == nullptr)
             return make_error(ErrorKind::memory, "this process has no memory left for {} bytes",

@@ -1,4 +1,5 @@
-// What the library tells of itself; what daemons tell, tests/cluster asks.
+// The documents that the library makes by itself. The documents of daemons are tested in
+// tests/cluster.
 #include <string>
 #include <string_view>
 

@@ -22,13 +22,14 @@ namespace {
 static_assert(PACE_CONTENTS_TORN == static_cast<int>(protocol::WriteState::writing));
 static_assert(PACE_CONTENTS_RESULT == static_cast<int>(protocol::WriteState::whole));
 
-// A session has no more in flight.
+// A session has no more requests in flight.
 constexpr size_t kWantedMax = 64;
 
 constexpr capi::StructName kRequestInfo{"ret_info", "PACE_REQUEST_INFO_INIT"};
 constexpr capi::StructName kWait{"options", "PACE_WAIT_OPTIONS_INIT"};
 
-// Says of the caller's info, if there is one, that it tells of nothing yet; after this what it holds is the request's.
+// Marks the caller's info, if there is one, as an info that tells nothing yet. From then on its
+// contents come from the request.
 Result<> void_info(pace_request_info* info) {
     if (info == nullptr) return {};
     PACE_TRY(capi::check_size(info->struct_size, kRequestInfo));
@@ -59,19 +60,21 @@ Result<Wait> read_wait(int64_t timeout_ms, const pace_wait_options* given) {
     return Wait{deadline, timeout_ms == 0, options};
 }
 
-// Whoever only looks does so because the descriptor says that a request has ended: then it is not told to look again.
+// A caller that only looks does so because the descriptor says that a request has ended. Such a
+// caller is not told to look again.
 client::Waiter waiter_of(const Wait& how) {
     const auto gpu = capi::gpu_of(how.options.device);
     return {(how.options.flags & PACE_WAIT_SIGNALS) != 0, gpu.has_value(), gpu.value_or(0),
             static_cast<pace::base::cuda::CUstream>(how.options.stream), how.only_looks};
 }
 
-// pace_member has the layout of MemberEntry (handle.h asserts it), and no invariant of its own.
+// pace_member has the layout of MemberEntry (handle.h asserts this) and has no invariant of its
+// own.
 std::span<protocol::MemberEntry> room_of(const pace_wait_options& options) {
     return {reinterpret_cast<protocol::MemberEntry*>(options.members), options.member_capacity};
 }
 
-// The completion has one field for three numbers.
+// The completion has one field for three kinds of numbers.
 void number(pace_request_info& info, protocol::Verb verb, uint64_t number) {
     switch (verb) {
         case protocol::Verb::average:
@@ -111,7 +114,7 @@ void fill(pace_request_info& info, pace_status status, const client::RequestEnd&
     info.contents = static_cast<int32_t>(end.contents);
 }
 
-// How an ended request is told. A message may be missing; a status without one says what it is.
+// Reports how a request ended. A message may be missing. The text then names the status.
 pace_status report_end(pace_error* error, pace_status status, std::string_view message) {
     if (status == PACE_OK) return status;
     if (!message.empty()) return capi::report(error, status, client::printable(message, 400));
@@ -134,8 +137,8 @@ pace_status report_unended(pace_session* session, Wanted requests, pace_status s
                                         : fmt::format("{}: it waits for {}", kInFlight, awaited));
 }
 
-// Waits for one of the requests, or for the next of the session's to end if there are none. `unended` is the status if all are still in flight
-// at the deadline.
+// Waits for one of the requests. If there are no requests, waits for the next request of the
+// session that ends. `unended` is the status if all requests are still in flight at the deadline.
 Result<pace_status> wait(pace_session* session, Wanted requests, const Wait& how,
                          pace_status unended, pace_request* ret_request,
                          pace_request_info* ret_info, pace_error* error) {

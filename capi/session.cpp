@@ -35,14 +35,24 @@ pace_session_info info_of(const client::SessionInfo& inside, uint32_t struct_siz
 }
 
 Result<client::Progress> read_progress(const pace_progress& given) {
-    constexpr uint32_t kKnown = uint32_t{PACE_PROGRESS_LOSS} | uint32_t{PACE_PROGRESS_RATE};
+    constexpr uint32_t kKnown =
+        uint32_t{PACE_PROGRESS_LOSS} | uint32_t{PACE_PROGRESS_RATE} | uint32_t{PACE_PROGRESS_STEPS};
     if (given.flags == 0 || (given.flags & ~kKnown) != 0)
         return make_error(ErrorKind::invalid,
-                          "progress->flags is {:#x}; use PACE_PROGRESS_LOSS, PACE_PROGRESS_RATE or "
-                          "both, for the fields that are given",
+                          "progress->flags is {:#x}; use one or more of PACE_PROGRESS_LOSS, "
+                          "PACE_PROGRESS_RATE and PACE_PROGRESS_STEPS, for the fields that are "
+                          "given",
                           given.flags);
     client::Progress told;
     if ((given.flags & PACE_PROGRESS_LOSS) != 0) told.loss = given.loss;
+    if ((given.flags & PACE_PROGRESS_STEPS) != 0) {
+        if (given.steps_total == 0)
+            return make_error(ErrorKind::invalid,
+                              "progress->steps_total is 0; give a number above 0, or leave out "
+                              "PACE_PROGRESS_STEPS");
+        told.steps_done = given.steps_done;
+        told.steps_total = given.steps_total;
+    }
     if ((given.flags & PACE_PROGRESS_RATE) == 0) return told;
     if (!std::isfinite(given.samples_per_s) || given.samples_per_s <= 0)
         return make_error(ErrorKind::invalid,

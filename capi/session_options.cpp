@@ -26,8 +26,8 @@ static_assert(PACE_BYTES == static_cast<int>(OptionKind::bytes));
 constexpr StructName kSession{"options", "PACE_SESSION_OPTIONS_INIT"};
 constexpr uint32_t kFlags = PACE_SESSION_RESUME | PACE_SESSION_SIGNALS;
 
-// A text without its terminating zero must not be read to the end of the heap: one byte more than is allowed, so that whoever checks
-// its length sees that it is too long.
+// A text without its terminating zero must not be read to the end of the heap. The result has up to
+// one byte more than is allowed, so that a check of its length finds a text that is too long.
 std::string bounded(const char* text, size_t bytes_max) {
     return {text, strnlen(text, bytes_max + 1)};
 }

@@ -1,4 +1,4 @@
-// What a caller asks of pace_session_open, in libclient's terms.
+// The options of pace_session_open, in libclient's terms.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct AskedSession {
     bool by_signals = false;
 };
 
-// `given` must not be null. A message begins with the name of the field or option that is wrong. What the options say is for
-// Session::open to judge, and for the daemon.
+// Reads the options. `given` must not be null. A message begins with the name of the wrong field or
+// option. Session::open and the daemon judge the values of the options.
 base::Result<AskedSession> read_session(const pace_session_options* given);
 
 }  // namespace pace::capi

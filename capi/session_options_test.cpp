@@ -24,7 +24,7 @@ pace_session_options valid() {
     return options;
 }
 
-// As a daemon reads them.
+// Reads the options as a daemon reads them.
 Result<JobOptions> read(const char* policy, const std::vector<pace_option>& given) {
     pace_session_options options = valid();
     options.policy = policy;
@@ -35,7 +35,7 @@ Result<JobOptions> read(const char* policy, const std::vector<pace_option>& give
     return protocol::read_options(asked.job);
 }
 
-// What is wrong, as the caller is told.
+// Returns the error that the caller gets.
 pace_error refusal(const char* policy, const pace_option& option) {
     pace_error error{};
     guard(&error, [&]() -> Result<> {
@@ -156,7 +156,7 @@ TEST(SessionOptions, AnOptionOfNoKindOrWithUnknownFlagsIsRefused) {
     EXPECT_STREQ(refusal(PACE_POLICY_FULL, option).argument, "options[0].name");
 }
 
-// Only what this library does not know is a daemon's to judge.
+// A daemon judges only the options that this library does not know.
 TEST(SessionOptions, AnUnknownNameIsPassedOnAndAHintIsMarked) {
     pace_option options[] = {PACE_OPTION_INT("topk.depth", 3), PACE_OPTION_INT("topk.width", 3)};
     options[1].flags = PACE_OPTION_HINT;

@@ -13,8 +13,8 @@ namespace {
 
 struct Row {
     ErrorKind kind;
-    pace_status call;  // a call failed with it
-    pace_status end;   // a request ended with it
+    pace_status call;  // a call failed with this kind
+    pace_status end;   // a request ended with this kind
 };
 
 constexpr std::array kRows{
@@ -31,19 +31,20 @@ constexpr std::array kRows{
     Row{ErrorKind::memory, PACE_E_MEMORY, PACE_E_MEMORY},
     Row{ErrorKind::disk, PACE_E_DISK, PACE_E_DISK},
     Row{ErrorKind::denied, PACE_E_DENIED, PACE_E_DENIED},
-    // The daemon gave up waiting for its controller; or, in a request, for another node.
+    // The daemon gave up waiting for its controller. In a request, the daemon gave up waiting for
+    // another node.
     Row{ErrorKind::timeout, PACE_E_NO_CONTROLLER, PACE_ABORTED},
     Row{ErrorKind::aborted, PACE_E_DAEMON_GONE, PACE_ABORTED},
     Row{ErrorKind::canceled, PACE_E_CLOSED, PACE_CANCELED},
     Row{ErrorKind::closed, PACE_E_CLOSED, PACE_E_CLOSED},
-    // The other side found our bytes, or its own, unreadable.
+    // The other side could not read our bytes, or its own.
     Row{ErrorKind::corrupt, PACE_E_INTERNAL, PACE_E_INTERNAL},
-    // The one kind that is no fault; no request ends with it.
+    // `interrupted` is the one kind that is no fault. No request ends with this kind.
     Row{ErrorKind::interrupted, PACE_INTERRUPTED, PACE_E_INTERNAL},
     Row{ErrorKind::internal, PACE_E_INTERNAL, PACE_E_INTERNAL},
 };
 
-// The table is complete and in order, so that a kind is found by its number.
+// The table is complete and in order, so that a kind can be found by its number.
 consteval bool is_in_order() {
     for (size_t i = 0; i < kRows.size(); ++i)
         if (kRows[i].kind != static_cast<ErrorKind>(i + 1)) return false;
@@ -84,6 +85,7 @@ pace_status status_of(protocol::Outcome outcome, int32_t error_kind) {
 
 }  // namespace pace::capi
 
+// NOLINTNEXTLINE(readability-function-size): a table of names
 const char* pace_status_name(pace_status status) {
     switch (status) {
         case PACE_OK:

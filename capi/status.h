@@ -1,4 +1,4 @@
-// The one table from error kinds to the public statuses.
+// The one table that maps error kinds to public statuses.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 
 namespace pace::capi {
 
-// The status of a call that failed with this kind. Always a fault (below 0), except interrupted: a call whose outputs
-// were not written must not look like an outcome to handle.
+// The status of a call that failed with this kind. The status is always a fault (below 0), except
+// for `interrupted`. A call whose outputs were not written must not look like an outcome to handle.
 pace_status status_of_call(base::ErrorKind kind);
 
-// The status of a request that ended as failed with this kind. Never PACE_TIMEOUT, which says that
-// a request has not ended.
+// The status of a request that ended as failed with this kind. The status is never PACE_TIMEOUT,
+// which says that a request has not ended.
 pace_status status_of_end(base::ErrorKind kind);
 
-// The status of a request that ended so; `error_kind` counts when the outcome is `failed`.
+// The status of a request that ended with this outcome. `error_kind` counts only when the outcome
+// is `failed`.
 pace_status status_of(protocol::Outcome outcome, int32_t error_kind);
 
 }  // namespace pace::capi

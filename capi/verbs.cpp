@@ -34,13 +34,13 @@ static_assert(PACE_ORDER_BACKWARD == static_cast<int>(protocol::Order::backward)
 static_assert(PACE_OP_MEAN == static_cast<int>(ReduceOp::mean));
 static_assert(PACE_OP_SUM == static_cast<int>(ReduceOp::sum));
 
-// Of the others the worker's step is not told.
+// Whether the call tells the worker's step to the daemon. The other verbs do not tell the step.
 bool takes_iteration(Verb verb) {
     return verb == Verb::average || verb == Verb::reduce || verb == Verb::push ||
            verb == Verb::pull;
 }
 
-// What a verb is called with, apart from its options.
+// The arguments of a verb, apart from its options.
 struct Called {
     pace_session* session;
     const pace_slice* slices;
@@ -73,7 +73,7 @@ Result<> check_results(const pace_call& call, size_t count) {
                       call.results == nullptr ? "NULL" : "given", call.result_count, count);
 }
 
-// Submits `operation` on the caller's slices, with what its pace_call says.
+// Submits `operation` on the caller's slices, with the fields of its pace_call.
 Result<pace_status> submit(const Called& called, const pace_call& call,
                            client::Operation operation) {
     PACE_TRY(capi::require(called.session, "session"));
@@ -83,7 +83,7 @@ Result<pace_status> submit(const Called& called, const pace_call& call,
         return *refused;
     PACE_TRY(check_slices(called, operation.verb));
     PACE_TRY(check_results(call, called.count));
-    // One allocation, which costs less than to clear room for as many as there can be.
+    // One allocation costs less than clearing room for the largest possible number of slices.
     std::vector<client::Slice> slices;
     slices.reserve(called.count + call.result_count);
     for (size_t i = 0; i < called.count; ++i) slices.push_back(capi::slice_of(called.slices[i]));
@@ -101,7 +101,7 @@ Result<pace_status> submit(const Called& called, const pace_call& call,
     return PACE_OK;
 }
 
-// Of a verb whose options are its pace_call alone.
+// Calls a verb whose only options are its pace_call.
 template <typename Options>
 pace_status call_plainly(Verb verb, const Called& called, const Options* options,
                          capi::StructName name) {

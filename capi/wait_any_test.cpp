@@ -1,4 +1,4 @@
-// Waiting for one of several requests, as the C interface tells it.
+// Waiting for one of several requests through the C interface.
 #include <array>
 #include <thread>
 

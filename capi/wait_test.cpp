@@ -1,4 +1,4 @@
-// How requests and sessions end, as the C interface tells it.
+// How requests and sessions end in the C interface.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -88,7 +88,8 @@ TEST_F(WaitTest, TheNextRequestToEndIsNamed) {
     expect_invalid(pace_session_next(session_, 0, nullptr, nullptr, &info, &error_), "ret_request");
 }
 
-// Also of one that has ended badly; what no request has ended with is left alone.
+// The test also covers a request that has failed. While no request has ended, the outputs stay as
+// they were, except that the status is PACE_PENDING.
 TEST_F(WaitTest, TheNextRequestIsNamedHoweverItHasEnded) {
     start(holding());
     pace_request request{};

@@ -2,6 +2,7 @@
 
 option(PACE_WERROR "Treat warnings in our code as errors" ON)
 option(PACE_TESTS "Build the tests (needs GoogleTest)" ON)
+option(PACE_REPETITIONS "Build also the tests that `tests/run` leaves out without --all" OFF)
 option(PACE_FUZZ "Build the fuzzers (needs clang)" OFF)
 option(PACE_BENCH "Build the benchmarks that compare with peers (needs MPI and Gloo)" OFF)
 set(PACE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")

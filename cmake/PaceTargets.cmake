@@ -71,15 +71,17 @@ endif()
 set(PACE_SANITIZED_LABELS unit cluster)
 
 # pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds] [SERIAL] [REPETITIONS filter]
-#           [ONE_THREAD filter])
-# Every TEST in the sources becomes one CTest test named NAME.Suite.Test, in a sanitizer build with the
-# prefix and the label asan or tsan. SERIAL: no other test runs beside it, for what measures time.
+#           [ONE_THREAD filter] [APART])
+# Every TEST in the sources becomes one CTest test named NAME.Suite.Test. A sanitizer build gives its tests the
+# prefix and the label asan or tsan. There a program of unit tests is one test, because to start the program takes
+# longer than most of its tests. APART: not this one, whose tests each need a process. SERIAL: no other test runs beside it, for what measures time.
 # REPETITIONS: a GoogleTest filter of tests that a sanitizer build gives the label LABELS_repetition. They
 # show the same code in another family once more, and `tests/run` leaves them out without --all.
-# ONE_THREAD: the same for the thread sanitizer's build alone, of tests in which no thread meets another.
+# ONE_THREAD: the same for the thread sanitizer's build alone, of tests in which no thread meets another. If
+# that is every test, the program is only built there with PACE_REPETITIONS (`tests/run --all`).
 # Nothing is built without PACE_TESTS, nor in the fuzz build.
 function(pace_test name)
-  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;REPETITIONS;ONE_THREAD" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;APART" "TIMEOUT;REPETITIONS;ONE_THREAD" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -87,6 +89,9 @@ function(pace_test name)
     set(ARG_TIMEOUT 60)
   endif()
   if(NOT PACE_TESTS OR PACE_FUZZ OR (PACE_SANITIZE AND NOT ARG_LABELS IN_LIST PACE_SANITIZED_LABELS))
+    return()
+  endif()
+  if(PACE_SANITIZE STREQUAL "thread" AND ARG_ONE_THREAD STREQUAL "*" AND NOT PACE_REPETITIONS)
     return()
   endif()
   math(EXPR timeout "${ARG_TIMEOUT} * ${PACE_TIMEOUT_FACTOR}")
@@ -106,8 +111,21 @@ function(pace_test name)
     list(APPEND ARG_REPETITIONS "${ARG_ONE_THREAD}")
     list(JOIN ARG_REPETITIONS ":" ARG_REPETITIONS)
   endif()
+  if(PACE_SANITIZE)
+    string(REPLACE "." "" label "${PACE_TEST_PREFIX}")
+    set_property(DIRECTORY PROPERTY LABELS ${label})
+  endif()
   if(PACE_SANITIZE AND ARG_REPETITIONS)
     set(filter "-${ARG_REPETITIONS}")
+  endif()
+  if(PACE_SANITIZE AND ARG_LABELS STREQUAL "unit" AND NOT ARG_APART)
+    pace_whole_test(${name} unit "${filter}")
+    if(ARG_REPETITIONS)
+      pace_whole_test(${name}.repetitions unit_repetition "${ARG_REPETITIONS}")
+    endif()
+    return()
+  endif()
+  if(PACE_SANITIZE AND ARG_REPETITIONS)
     gtest_discover_tests(${name} TEST_PREFIX "${PACE_TEST_PREFIX}${name}." TEST_LIST ${name}_REPETITIONS
       TEST_FILTER "${ARG_REPETITIONS}" PROPERTIES LABELS "${ARG_LABELS}_repetition" ${properties}
       DISCOVERY_TIMEOUT 120)
@@ -115,8 +133,11 @@ function(pace_test name)
   gtest_discover_tests(${name} TEST_PREFIX "${PACE_TEST_PREFIX}${name}."
     TEST_FILTER "${filter}" PROPERTIES LABELS "${ARG_LABELS}" ${properties}
     DISCOVERY_TIMEOUT 120)
-  if(PACE_SANITIZE)
-    string(REPLACE "." "" label "${PACE_TEST_PREFIX}")
-    set_property(DIRECTORY PROPERTY LABELS ${label})
-  endif()
+endfunction()
+
+# All tests of a program that the filter names, in one process.
+function(pace_whole_test test label filter)
+  string(REGEX REPLACE "\\.repetitions$" "" program "${test}")
+  add_test(NAME "${PACE_TEST_PREFIX}${test}" COMMAND ${program} --gtest_brief=1 "--gtest_filter=${filter}")
+  set_tests_properties("${PACE_TEST_PREFIX}${test}" PROPERTIES LABELS ${label} TIMEOUT 1200 FIXTURES_REQUIRED pace_run)
 endfunction()

@@ -1,7 +1,8 @@
-/* What the sanitizers are told in every program of a sanitizer build, so that the tests need no environment.
+/* What the sanitizers are told in every program of a sanitizer build, so that the tests need no
+ * environment.
  *
- * UCX, ZeroMQ and their kin are not instrumented: what they do to their own memory between their own threads
- * cannot be seen as ordered. Their frees and races are theirs; ours are reported. */
+ * UCX, ZeroMQ and their kin are not instrumented: what they do to their own memory between their
+ * own threads cannot be seen as ordered. Their frees and races are theirs; ours are reported. */
 
 #define EXPORTED __attribute__((visibility("default"), used))
 
@@ -24,7 +25,8 @@ const char* __tsan_default_options(void) {
     return "second_deadlock_stack=1:history_size=4";
 }
 
-/* ld-linux ends the libraries. Its functions have no names where the C library's debug symbols are not installed. */
+/* ld-linux ends the libraries. Its functions have no names where the C library's debug symbols are
+ * not installed. */
 const char* __tsan_default_suppressions(void) {
     return "called_from_lib:libucs.so\n"
            "called_from_lib:libucp.so\n"

@@ -1,4 +1,5 @@
-// What the daemon's log has of clients: of those that are refused who and why, and nothing of those that have simply gone.
+// Client log tests: the daemon logs which clients it refuses and why, but no clients that have
+// left.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 class ClientLog : public HostileClients {
   protected:
-    // What is logged until the daemon has read what the client has said.
+    // Returns the log up to the time when the daemon has read all that the client has sent.
     template <typename Act>
     std::string logged(const Act& act) {
         base::set_log_level(base::LogLevel::info);

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "daemon/exchange/memory_room.h"
+#include "daemon/runtime/memory_room.h"
 #include "protocol/options/names.h"
 #include "protocol/zone.h"
 

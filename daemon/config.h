@@ -1,4 +1,4 @@
-// NodeConfig: a daemon's configuration as plain values, and how it is read from the settings table.
+// NodeConfig: a daemon's configuration as plain values, read from the settings table.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "daemon/clients/quota.h"
 #include "daemon/device/devices.h"
-#include "daemon/exchange/services.h"
+#include "daemon/runtime/services.h"
 #include "settings/settings.h"
 
 namespace pace::daemon {
@@ -18,7 +18,7 @@ struct NodeConfig {
     std::string name;
     std::string zone;     // empty: none
     std::string socket;   // empty: no socket (embedded daemons)
-    bool hosted = false;  // in its trainer's process, which it does not outlive
+    bool hosted = false;  // runs in its trainer's process, and ends with it
     std::string socket_group;
     std::string controller;  // empty: one in this process
     std::string journal;
@@ -35,13 +35,14 @@ struct NodeConfig {
     AccountLimits accounts;
     ExchangeOptions exchange;
     device::DeviceOptions gpu;
-    // Looks for this node's GPUs when the node is created, which may block for seconds. Otherwise that is done when a trainer asks for
-    // one, since a process that hosts a daemon may want to fork first; such a daemon uses no NCCL.
+    // Look for this node's GPUs when the node is created, which may block for seconds. Otherwise
+    // the search waits until a trainer asks for a GPU, since a process that hosts a daemon may want
+    // to fork first. Such a daemon uses no NCCL.
     bool find_gpus = false;
-    bool nccl = true;  // among GPUs, if the library is there
+    bool nccl = true;  // among GPUs, if the library exists
 };
 
-// Checks what the table cannot: names, and settings that only make sense together.
+// Checks what the table cannot: names, and settings that depend on each other.
 base::Result<NodeConfig> node_config(const settings::Settings& settings);
 
 base::LogLevel log_level_of(const settings::Settings& settings);

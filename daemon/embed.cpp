@@ -1,7 +1,9 @@
-// libpaced: a whole daemon in the trainer's own process, on a thread of its own, for the endpoint "embedded:".
+// libpaced: a whole daemon in the trainer's own process, on its own thread, for the endpoint
+// "embedded:".
 //
-// The trainer's library opens this with dlopen and asks for a connection; everything else goes over that socket, as with a
-// daemon in another process. Daemons are shared: one per configuration file. They end with the process.
+// The trainer's library opens this with dlopen and asks for a connection. Everything else goes over
+// that socket, as with a daemon in another process. Daemons are shared: there is one per
+// configuration file. They end with the process.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,7 +29,8 @@ namespace {
 
 using base::Result;
 
-// The system's own configuration is for the system's own daemon: here only a file that was named is read.
+// The system's configuration file belongs to the system's daemon. An embedded one reads a file only
+// if it is named.
 const settings::Table& table() {
     static const settings::Table without_file = [] {
         settings::Table all = settings::daemon_table();
@@ -50,7 +53,8 @@ class EmbeddedDaemon {
         config.hosted = true;
         if (loaded.settings.text("name").empty())
             config.name = config.name.substr(0, 48) + fmt::format("-{}", getpid());
-        // Standard error is the host's: a library writes nothing there unless the host's owner asks.
+        // Standard error belongs to the host process: the library writes there only if its owner
+        // asks for a log.
         const bool chosen = loaded.settings.origin("log_level") != "default";
         base::set_log_level(chosen ? log_level_of(loaded.settings) : base::LogLevel::none);
         PACE_TRY_ASSIGN(loop, base::EventLoop::create(
@@ -116,8 +120,9 @@ Result<int> connect_embedded(const std::string& config_file) {
 }  // namespace
 }  // namespace pace::daemon
 
-// The library's only symbol. Returns a connected SOCK_SEQPACKET descriptor that the caller owns, or -1 with a zero-terminated
-// message in `error`. `config_file` may be null. Any thread; blocks while the daemon starts.
+// The library's only symbol. Returns a connected SOCK_SEQPACKET descriptor that the caller owns. On
+// an error returns -1, with a zero-terminated message in `error`. `config_file` may be null. Any
+// thread; blocks while the daemon starts.
 extern "C" __attribute__((visibility("default"))) int paced_embed_connect(const char* config_file,
                                                                           char* error,
                                                                           size_t error_bytes) {

@@ -1,5 +1,5 @@
-// Clients that submit whatever they like: the daemon touches no memory but what they name, as far as it reaches, ends every request once, and
-// serves the next one.
+// Hostile client tests: clients submit anything. The daemon touches only memory that they name,
+// within its bounds, ends every request once, and serves the next client.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -15,7 +15,7 @@
 namespace pace::daemon {
 namespace {
 
-// Those of f32 have the same digest two by two.
+// The f32 kinds come in pairs with equal digests.
 constexpr std::array<std::pair<DType, uint64_t>, 8> kKinds{{{DType::f32, 87'108},
                                                             {DType::f32, 265'457},
                                                             {DType::f32, 31'225},
@@ -27,7 +27,7 @@ constexpr std::array<std::pair<DType, uint64_t>, 8> kKinds{{{DType::f32, 87'108}
 constexpr std::byte kUntouched{0x5A};
 constexpr uint64_t kBystanderFloats = 300'000;
 
-// A trainer that calls at random, and dies now and then.
+// A trainer that makes random calls, and sometimes dies.
 class Besieger {
   public:
     Besieger(HostileClients& daemon, uint32_t rank, Tune tune, uint64_t seed)
@@ -38,7 +38,7 @@ class Besieger {
         if (!client_) return;
         const uint64_t dice = random_.below(100);
         if (dice < 2) {
-            client_.reset();  // it dies
+            client_.reset();  // the trainer dies
         } else if (dice < 4) {
             client_->leave();
             client_.reset();
@@ -68,7 +68,7 @@ class Besieger {
         }
         for (size_t i = 0; i < 4; ++i) add_buffer();
     }
-    // Mappings come one below the other: what runs over the end of the second runs into the first.
+    // Each mapping lies below the previous one: an overrun of the second buffer hits the first.
     void add_buffer() {
         auto bystander = client_->create(DType::f32, kBystanderFloats);
         const auto [type, count] = kKinds[random_.below(kKinds.size())];

@@ -1,4 +1,5 @@
-// A whole daemon in this thread, and whole clients of it, with rings, that say and submit whatever a test wants.
+// HostileClients: a whole daemon in this thread, and clients with rings that send and submit
+// whatever a test wants.
 #pragma once
 
 #include <sys/mman.h>
@@ -34,7 +35,7 @@ using protocol::SubmissionEntry;
 using protocol::Verb;
 namespace fb = protocol::client;
 
-// A shared mapping of this process.
+// A shared mapping in this process.
 class Mapping {
   public:
     Mapping(int fd, size_t bytes)
@@ -59,7 +60,7 @@ class Mapping {
 
 using Tune = std::function<void(protocol::JobOptions&)>;
 
-// One daemon, alone on its machine, and the thread that it runs in.
+// One daemon, alone on its machine, and its thread.
 class HostileClients : public ::testing::Test {
   public:
     HostileClients() {
@@ -86,7 +87,8 @@ class HostileClients : public ::testing::Test {
         return UniqueFd(ends[1]);
     }
     void turn() { loop_->turn(false); }
-    // `condition` may take what has come; it is not asked again once it holds.
+    // Turns the loop until `condition` holds. `condition` may consume input, so it is not called
+    // again once it has held.
     template <typename Condition>
     bool until(Condition condition) {
         const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
@@ -109,7 +111,7 @@ struct ClientBuffer {
     Mapping memory;
 };
 
-// A trainer without manners.
+// A trainer that breaks the rules.
 class RingClient {
   public:
     explicit RingClient(HostileClients& daemon) : daemon_(daemon), socket_(daemon.connect()) {
@@ -118,7 +120,7 @@ class RingClient {
         }));
     }
 
-    // False: it was refused; refusal() says why.
+    // Returns false if the join was refused; refusal() says why.
     bool join(const std::string& job, uint32_t rank, uint32_t world, const Tune& tune) {
         const bool joined = ask(fb::Body::Join, [&](flatbuffers::FlatBufferBuilder& b) {
             protocol::JobOptions options;
@@ -140,7 +142,7 @@ class RingClient {
         return true;
     }
 
-    // Null: it was refused.
+    // Returns null if the buffer was refused.
     std::shared_ptr<ClientBuffer> create(DType dtype, uint64_t count, std::span<const int> fds = {},
                                          bool adopt = false) {
         const bool made = ask(
@@ -184,7 +186,7 @@ class RingClient {
         EXPECT_EQ(write(doorbell_.get(), &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
         if (!protocol::is_note(entry.verb)) ++open_;
     }
-    // What has ended since the last time.
+    // Returns the completions since the last call.
     std::vector<protocol::CompletionEntry> ended() {
         std::vector<protocol::CompletionEntry> ended;
         const uint32_t tail = header().completion.tail.value.load();
@@ -198,7 +200,7 @@ class RingClient {
         return ended;
     }
     size_t open() const { return open_; }
-    // The daemon has hung up.
+    // Whether the daemon has closed the connection.
     bool is_gone() {
         char byte = 0;
         const ssize_t got = recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -243,7 +245,7 @@ class RingClient {
     size_t open_ = 0;
 };
 
-// Somebody trains here as if nothing were.
+// Expects that a well-behaved trainer is served.
 inline void expect_served(HostileClients& daemon) {
     RingClient client(daemon);
     ASSERT_TRUE(client.join("well-mannered", 0, 1, [](protocol::JobOptions& options) {

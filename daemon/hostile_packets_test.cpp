@@ -1,4 +1,4 @@
-// Clients whose packets carry what they should not: descriptors, and names.
+// Hostile packet tests: clients whose packets carry forbidden descriptors or names.
 #include <sys/mman.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace pace::daemon {
 namespace {
 
-// ------------------------------------------------------------------------------------------- descriptors
+// ------------------------------------------------------------------------------------- descriptors
 
 size_t open_files() {
     const std::filesystem::directory_iterator all("/proc/self/fd");
@@ -24,9 +24,9 @@ size_t open_files() {
 
 class SuperfluousDescriptors : public HostileClients {
   protected:
-    static constexpr size_t kMuch = size_t{4} << 20U;  // which is made beside the loop
+    static constexpr size_t kMuch = size_t{4} << 20U;  // large enough to be made outside the loop
 
-    // So many descriptors of the same memory, beside a request for a buffer that is not to be adopted.
+    // Sends `fds` descriptors of the same memory with a request for a buffer that is not adopted.
     void ask(RingClient& client, uint64_t request, uint64_t count, size_t fds) {
         const UniqueFd memory(memfd_create("many", MFD_CLOEXEC));
         const std::vector<int> all(fds, memory.get());
@@ -52,7 +52,7 @@ TEST_F(SuperfluousDescriptors, AreNotKept) {
     for (uint64_t request = 1000; request < 1000 + kRequests; ++request) {
         ask(client, request, kMuch / sizeof(float), 4);
         turn();
-        // One for each buffer, and some that the loop has by itself.
+        // One for each buffer, and some of the loop's own.
         EXPECT_LE(open_files(), before + 2 * (request - 999) + 4);
     }
 }
@@ -76,7 +76,7 @@ TEST_F(SuperfluousDescriptors, BesideWhateverElseEndTheClient) {
     }));
 }
 
-// ------------------------------------------------------------------------------------------------- names
+// ------------------------------------------------------------------------------------------- names
 
 class HostileNames : public HostileClients {
   protected:
@@ -117,7 +117,8 @@ TEST_F(HostileNames, ArePathsNowhere) {
 }  // namespace
 }  // namespace pace::daemon
 
-// UCX would otherwise be in this process' madvise(), by which the thread sanitizer's threads end.
+// Otherwise UCX would hook this process's madvise(), with which the thread sanitizer ends its
+// threads.
 int main(int argc, char** argv) {
     pace::transports::restart_without_ucx_effects();
     testing::InitGoogleTest(&argc, argv);

@@ -1,4 +1,5 @@
-// paced: the daemon of one node. Only wires; docs/architecture.md tells the story.
+// paced: the daemon of one node. This file only connects the parts; docs/architecture.md explains
+// them.
 #include <unistd.h>
 
 #include <cstdio>
@@ -50,7 +51,8 @@ int serve(const pace::settings::Settings& settings) {
                           {{"node", config->name}, {"socket", config->socket}});
     pace::daemon::ServiceManager manager(**loop, [&node] { return (*node)->status_line(); });
     manager.ready();
-    // Whoever started this without a service manager learns of readiness from standard output.
+    // Without a service manager, the parent process learns from standard output that the daemon is
+    // ready.
     if (*web) fmt::print("http {}\n", (*web)->url());
     fmt::print("ready\n");
     std::fflush(stdout);

@@ -13,7 +13,7 @@ void name_networks_for_nccl(const std::string& networks) {
         const size_t end = std::min(networks.find(',', begin), networks.size());
         const std::string name = networks.substr(begin, end - begin);
         begin = end + 1;
-        if (name.find(':') != std::string::npos) continue;  // a device and its port
+        if (name.find(':') != std::string::npos) continue;  // an InfiniBand device and its port
         interfaces += (interfaces.empty() ? "=" : ",") + name;
     }
     if (!interfaces.empty()) setenv("NCCL_SOCKET_IFNAME", interfaces.c_str(), 0);

@@ -1,4 +1,4 @@
-// NcclChoice: which NCCL this node uses where GPUs exchange, or why none.
+// NcclChoice: the NCCL version that this node uses for exchanges among GPUs, or why it uses none.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,17 @@ namespace pace::daemon {
 
 struct NcclChoice {
     uint32_t version = 0;  // protocol/nccl.h; 0: none
-    std::string absence;   // why none; empty: there is one
+    std::string absence;   // why there is none; empty: there is one
 };
 
-// The environment from which NCCL takes the interfaces that it listens on: those of `networks`, as UCX names them
-// (transports/ucx/devices.h), unless the environment says something. Before NCCL is first used, and before there are threads that
-// read the environment. Of InfiniBand devices, which NCCL finds by itself, it says nothing.
+// Sets the environment variable with the interfaces on which NCCL listens: those in `networks`, as
+// UCX names them (transports/ucx/devices.h), unless the variable is set. Must be called before NCCL
+// is first used and before threads that read the environment exist. InfiniBand devices are skipped;
+// NCCL finds these by itself.
 void name_networks_for_nccl(const std::string& networks);
 
-// `gpus` has looked. The library is loaded only if it is of use: not without a GPU, nor if it is not `wanted`.
+// `gpus` must have looked for devices. The library is loaded only if it is `wanted` and there is a
+// GPU.
 NcclChoice choose_nccl(bool wanted, const device::Devices& gpus);
 
 }  // namespace pace::daemon

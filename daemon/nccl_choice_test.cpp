@@ -1,4 +1,4 @@
-// With the simulated driver and the simulated NCCL.
+// NcclChoice tests, with the simulated driver and the simulated NCCL.
 #include "daemon/nccl_choice.h"
 
 #include <cstdlib>

@@ -10,20 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/attempt.h"
 #include "base/daemon_events.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/release_thread.h"
-#include "base/scope.h"
 #include "daemon/clients/client_set.h"
 #include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"
-#include "daemon/exchange/engine.h"
+#include "daemon/jobs/engine.h"
 #include "daemon/nccl_choice.h"
 #include "daemon/telemetry/document.h"
-#include "daemon/telemetry/kept_recordings.h"
-#include "daemon/telemetry/recording.h"
+#include "daemon/telemetry/node_recordings.h"
 #include "protocol/nccl.h"
 #include "service/controller/shell/controller_server.h"
 #include "transports/memory/memory_network.h"
@@ -37,7 +34,7 @@ using base::Result;
 
 namespace {
 
-// How long a daemon that stops waits for what it has begun.
+// How long a stopping daemon waits for running operations.
 constexpr base::Duration kSettleMax = std::chrono::seconds(1);
 
 uint32_t descriptors_in_use() {
@@ -47,7 +44,7 @@ uint32_t descriptors_in_use() {
     return static_cast<uint32_t>(std::distance(begin(descriptors), end(descriptors)));
 }
 
-// UCX believes whoever reaches its port: a few bytes that it does not expect end the process.
+// UCX trusts any process that reaches its port: a few unexpected bytes end the daemon.
 Result<> check_network(const NodeConfig& config, const std::string& devices) {
     if (config.closed_network || transports::are_loopback(devices)) return {};
     return base::make_error(base::ErrorKind::denied,
@@ -60,7 +57,7 @@ Result<> check_network(const NodeConfig& config, const std::string& devices) {
 
 }  // namespace
 
-// Members are destroyed in reverse order: clients first, then what they use.
+// Members are destroyed in reverse order: clients first, then the objects that clients use.
 struct Node::State {
     State(base::EventLoop& event_loop, const NodeConfig& node_config)
         : loop(event_loop),
@@ -69,28 +66,27 @@ struct Node::State {
           pool(node_config.threads == 0 ? kernels::WorkerPool::default_threads()
                                         : node_config.threads) {}
 
-    // Also of one that could not open everything.
+    // Also called for a State that could not open everything.
     ~State();
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
     base::EventLoop& loop;
-    base::ReleaseThread releaser;  // before all that has memory
+    base::ReleaseThread releaser;  // before all members that have memory
     NodeConfig config;
     uint64_t generation = base::random_token();
     base::TimePoint started = base::now();
     std::string devices = "none";
-    device::Devices gpus;  // before all that may hold memory there
+    device::Devices gpus;  // before all members that may hold GPU memory
     NcclChoice nccl{.version = 0, .absence = "no GPU was looked for when the daemon started"};
 
     Counters counters;
     kernels::WorkerPool pool;
     base::BackgroundThread disk;
-    std::unique_ptr<transports::MemoryNetwork>
-        lonely;  // in place of a data plane, on a machine of its own
+    // Replaces the data plane of a daemon without other nodes.
+    std::unique_ptr<transports::MemoryNetwork> lonely;
     std::unique_ptr<transports::Transport> transport;
     std::unique_ptr<Peers> peers;
-    std::unique_ptr<KeptRecordings> kept_recordings;  // before who may want one
     std::unique_ptr<Services> services;
     std::unique_ptr<Engine> engine;
 
@@ -102,27 +98,25 @@ struct Node::State {
     std::unique_ptr<ClientSet> clients;
     std::unique_ptr<Listener> listener;
 
-    // Documents that take too long to make for the loop; after all whom it calls back.
-    std::vector<ClientContext::RecordingMade> recording_awaited;
-    base::Scope scope;
-    base::BackgroundThread documents;
+    std::unique_ptr<NodeRecordings> recordings;  // after all whom it calls back
 
     void find_gpus();
-    std::function<std::string()> recording_now(const std::string& reason) const;
-    void make_recording(ClientContext::RecordingMade made);
+    void open_recordings();
     Result<> open_transport();
     Result<> open_control();
     Result<> open_clients();
     void keep_descriptors();
 };
 
-// Whatever is under way, with other nodes, in the pool or in the loop, ends while all that it calls back still lives.
+// Ends everything in flight, with other nodes, in the pool or in the loop, while all that it calls
+// back still lives.
 Node::State::~State() {
     loop.when_out_of_memory({});
     listener.reset();
     if (clients) clients->close_all();
     if (engine) engine->shut_down();
     if (link) link->send(control::Goodbye{"stopping"});
+    if (services) services->recordings = &Recordings::none();
     if (!transport) return;
     loop.remove_poller(transport.get());
     if (transport->event_fd() >= 0) loop.unwatch(transport->event_fd());
@@ -135,7 +129,7 @@ Node::State::~State() {
 
 void Node::State::find_gpus() {
     gpus.look();
-    // What is wrong with the setting is said where the transport is opened.
+    // If the setting is wrong, open_transport() reports that.
     if (const auto networks = transports::resolve_devices(config.data_interface))
         name_networks_for_nccl(*networks);
     nccl = choose_nccl(config.nccl, gpus);
@@ -151,7 +145,7 @@ void Node::State::find_gpus() {
 
 Result<> Node::State::open_transport() {
     if (config.controller.empty()) {
-        // Its own controller means that there are no other nodes: no port is opened.
+        // With its own controller there are no other nodes, so no port is opened.
         lonely = std::make_unique<transports::MemoryNetwork>();
         transport = lonely->create();
     } else {
@@ -161,7 +155,7 @@ Result<> Node::State::open_transport() {
         transports::UcxOptions options;
         options.net_devices = chosen;
         options.tls = config.data_transport;
-        // What TCP repeats once or twice is no stuck connection yet.
+        // One or two retransmissions by TCP do not make a connection stuck.
         options.unmoved_max = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(
                                            config.exchange.progress_deadline),
                                        std::chrono::milliseconds(1000));
@@ -178,14 +172,7 @@ Result<> Node::State::open_transport() {
     services->accounts = Accounts::create(config.accounts);
     engine = std::make_unique<Engine>(*services);
     loop.when_out_of_memory([this] { engine->run_out_of_memory(); });
-    if (!config.hosted) {
-        kept_recordings = std::make_unique<KeptRecordings>(
-            loop, recordings_folder(),
-            [this](const std::string& reason) { return recording_now(reason); });
-        services->keep_recording = [this](std::string_view reason) {
-            kept_recordings->keep(reason);
-        };
-    }
+    open_recordings();
     transport->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
         engine->peer_lost(peer, error);
     });
@@ -227,24 +214,17 @@ Result<> Node::State::open_control() {
     return {};
 }
 
-std::function<std::string()> Node::State::recording_now(const std::string& reason) const {
-    return begin_recording(*services->recorder,
-                           {config.name, link ? link->clock() : std::nullopt, reason});
-}
-
-// All who ask while one is made get that one: however many ask, one thread is busy.
-void Node::State::make_recording(ClientContext::RecordingMade made) {
-    recording_awaited.push_back(std::move(made));
-    if (recording_awaited.size() > 1) return;
-    const auto json = std::make_shared<std::string>();
-    const auto tell = scope.callback([this, json] {
-        for (const auto& awaits : std::exchange(recording_awaited, {})) awaits(*json);
-    });
-    documents.run([json, tell, make = recording_now({}), post = loop.poster()] {
-        // Without memory for it whoever asks gets an empty one.
-        (void)base::attempt([&] { *json = make(); });
-        post(tell);
-    });
+// A daemon in its trainer's process keeps no files.
+void Node::State::open_recordings() {
+    recordings = std::make_unique<NodeRecordings>(
+        loop, NodeRecordings::Source{
+                  .node = config.name,
+                  .recorder = services->recorder,
+                  .self = [this] { return services->self; },
+                  .controller_clock = [this] { return link ? link->clock() : std::nullopt; },
+                  .folder = config.hosted ? std::filesystem::path() : recordings_folder(),
+              });
+    services->recordings = recordings.get();
 }
 
 Result<> Node::State::open_clients() {
@@ -262,8 +242,9 @@ Result<> Node::State::open_clients() {
     return {};
 }
 
-// UCX ends the process where it finds no descriptor for a peer. So clients are refused first: a quarter of all is for peers. A guess: a
-// peer takes two or three, and a cluster whose daemons may have 65,536 has fewer than 5,000 nodes.
+// UCX ends the process if it finds no descriptor for a peer. So clients are refused earlier: a
+// quarter of all descriptors is reserved for peers. A guess: a peer takes two or three, and a
+// cluster whose daemons may have 65,536 has fewer than 5,000 nodes.
 void Node::State::keep_descriptors() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -282,14 +263,14 @@ Result<std::unique_ptr<Node>> Node::create(base::EventLoop& loop, const NodeConf
                 {.kind = RecordKind::loop_stood_still,
                  .amount = static_cast<uint64_t>(step.took / std::chrono::microseconds(1))});
     });
-    if (config.find_gpus) state->find_gpus();  // first: the hello tells of them
+    if (config.find_gpus) state->find_gpus();  // first, since the hello reports them
     PACE_TRY(state->open_transport());
     PACE_TRY(state->open_control());
     PACE_TRY(state->open_clients());
     state->keep_descriptors();
     std::unique_ptr<Node> node(new Node(std::move(state)));
     node->state_->client_context->recording = [own = node->state_.get()](auto made) {
-        own->make_recording(std::move(made));
+        own->recordings->make(std::move(made));
     };
     node->state_->client_context->daemon_document = [raw = node.get()] { return raw->document(); };
     return node;
@@ -344,7 +325,7 @@ std::string Node::status_line() const {
                        state_->engine->jobs(), controller);
 }
 
-// The transport and the trainers' socket are open as soon as there is a node.
+// The transport and the trainers' socket are open for as long as the node exists.
 std::optional<std::string> Node::obstacle() const {
     if (state_->server)
         if (auto why = state_->server->obstacle()) return why;

@@ -1,4 +1,5 @@
-// Node: one whole daemon on an event loop: transport, engine, clients, and the link to its controller, which may live here too.
+// Node: one whole daemon on an event loop: transport, engine, clients, and the link to its
+// controller, which may run in the same process.
 #pragma once
 
 #include <memory>
@@ -19,24 +20,25 @@ namespace pace::daemon {
 
 class Node {
   public:
-    // Opens everything that the configuration names; afterwards the loop must run. Fails with what could not be opened, and why.
+    // Opens everything that the configuration names. Afterwards the loop must run. The error says
+    // what could not be opened, and why.
     static base::Result<std::unique_ptr<Node>> create(base::EventLoop& loop,
                                                       const NodeConfig& config);
-    // Tells trainers and controller goodbye. Blocks for at most a second.
+    // Says goodbye to trainers and controller. Blocks for at most a second.
     ~Node();
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
-    // A client that has not come through the socket (embedded daemons).
+    // Adds a client that did not connect through the socket (embedded daemons).
     void add_client(base::UniqueFd socket);
 
     // The "daemon" document, as JSON.
     std::string document() const;
-    // One sentence for the service manager.
+    // One sentence about the daemon's state for the service manager.
     std::string status_line() const;
-    // Why trainers cannot work with it now, in one line; nothing if they can.
+    // Why trainers cannot work with the daemon now, in one line; none if they can.
     std::optional<std::string> obstacle() const;
-    // The controller in this process; null if it is elsewhere.
+    // The controller in this process; null if it runs elsewhere.
     controller::ControllerServer* controller();
 
   private:

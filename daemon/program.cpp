@@ -15,7 +15,8 @@ base::Result<base::UniqueFd> stop_on_signals(base::EventLoop& loop) {
     sigaddset(&signals, SIGTERM);
     if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0)
         return base::make_errno_error(errno, "block signals");
-    // A client that has gone, and a file size limit (a memfd counts as a file), are errors of the call.
+    // A write to a client that has gone, or beyond a file size limit (a memfd counts as a file),
+    // must be an error of the call.
     for (const int ignored : {SIGPIPE, SIGXFSZ}) {
         if (std::signal(ignored, SIG_IGN) == SIG_ERR)
             return base::make_errno_error(errno, "ignore a signal");
@@ -28,7 +29,8 @@ base::Result<base::UniqueFd> stop_on_signals(base::EventLoop& loop) {
 
 namespace {
 
-// Half of the watchdog's time, as sd_watchdog_enabled(3) advises; once in five seconds without one, for the status line.
+// Half of the watchdog's time, as sd_watchdog_enabled(3) advises. Without a watchdog, five seconds,
+// for the status line.
 base::Duration notify_interval() {
     uint64_t microseconds = 0;
     if (sd_watchdog_enabled(0, &microseconds) > 0)

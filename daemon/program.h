@@ -1,4 +1,5 @@
-// What a daemon process needs of its surroundings: signals that stop it, and the service manager's watchdog.
+// Program: a daemon process's connections to the system: signals that stop it, and the service
+// manager's watchdog.
 #pragma once
 
 #include <functional>
@@ -14,13 +15,13 @@ namespace pace::daemon {
 // SIGINT and SIGTERM stop the loop; SIGPIPE is ignored. Call before any thread starts.
 base::Result<base::UniqueFd> stop_on_signals(base::EventLoop& loop);
 
-// What the service manager is told, if one listens.
+// Reports to the service manager, if there is one.
 class ServiceManager {
   public:
     ServiceManager(base::EventLoop& loop, std::function<std::string()> status_line)
         : loop_(loop), status_line_(std::move(status_line)) {}
 
-    // Says READY, and from then on feeds the watchdog and the status line.
+    // Reports READY; from then on feeds the watchdog and updates the status line.
     void ready();
     static void stopping();
 

@@ -1,4 +1,5 @@
-// Web: what a daemon serves by HTTP: metrics and health, and all of its controller where that is in the same process.
+// Web: a daemon's HTTP pages: metrics and health, and those of its controller if that runs in the
+// same process.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@ namespace pace::daemon {
 
 class Web {
   public:
-    // Listens; `loop` and `node` must outlive it.
+    // Starts to listen. `loop` and `node` must outlive the returned object.
     static base::Result<std::unique_ptr<Web>> create(base::EventLoop& loop,
                                                      const http::Options& options, Node& node);
     Web(const Web&) = delete;
@@ -29,8 +30,9 @@ class Web {
     Web(base::EventLoop& loop, Node& node);
 
     metrics::Page metrics_;
-    std::optional<controller::Console> console_;  // of the controller in this process
-    std::unique_ptr<http::Server> server_;        // last: it calls the others
+    // Serves the controller in this process.
+    std::optional<controller::Console> console_;
+    std::unique_ptr<http::Server> server_;  // last, since it calls the others
 };
 
 }  // namespace pace::daemon

@@ -14,7 +14,7 @@ void BufferTable::reserve() {
                                     [](const Buffer& buffer) { return !buffer.in_use; });
     if (vacant) return;
     buffers_.emplace_back();
-    // Generation 0 is kept for handles that are all zero.
+    // Generation 0 is reserved for handles that are all zero.
     buffers_.back().generation = 1;
 }
 

@@ -1,7 +1,8 @@
-// BufferTable: what the session's buffer handles name.
+// BufferTable: the buffers that a session's handles name.
 //
-// A handle is this library's own and outlives any daemon: the table maps it to the daemon's index
-// and generation, which change when the session reconnects. Not thread-safe: the session locks.
+// A handle belongs to this library and outlives any daemon. The table maps a handle to the daemon's
+// index and generation. Both change when the session reconnects. The table is not thread-safe: the
+// session locks.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +19,13 @@
 namespace pace::client {
 
 struct BufferHandle {
-    uint64_t session = 0;  // stamp
+    uint64_t session = 0;  // the stamp of the session
     uint32_t index = 0;
     uint32_t generation = 0;
 };
 
-// `count` elements of a buffer, from `first` on; kRest: to its end.
+// `count` elements of a buffer, from element `first` on. A count of kRest means all elements up to
+// the end of the buffer.
 inline constexpr uint64_t kRest = UINT64_MAX;
 struct Slice {
     BufferHandle buffer;
@@ -31,7 +33,7 @@ struct Slice {
     uint64_t count = kRest;
 };
 
-// Elements [first, first + count), which a request in flight names.
+// Elements [first, first + count) of a buffer. A request in flight names these elements.
 struct Claim {
     uint64_t request = 0;
     uint64_t first = 0;
@@ -43,31 +45,37 @@ struct Claim {
 };
 
 struct Buffer {
-    uint32_t generation = 0;  // of the handle; grows when the buffer is freed
+    // The generation of the handle. The generation grows when the buffer is freed.
+    uint32_t generation = 0;
     bool in_use = false;
-    bool freeing = false;  // a free is being talked over with the daemon
-    bool released =
-        false;  // its handle is void; it is freed when the session next talks with the daemon
+    // The session is asking the daemon to free the buffer.
+    bool freeing = false;
+    // The handle is void. The buffer is freed when the session next talks with the daemon.
+    bool released = false;
     std::vector<Claim> claims{};
     protocol::DType type = protocol::DType::f32;
     uint64_t count = 0;
-    // Shared with the tensors that were made of it, which may live longer.
+    // The tensors that were made from the buffer share this memory and may live longer.
     std::shared_ptr<base::MappedMemfd> memory;
-    std::shared_ptr<GpuMemory> gpu_memory;  // in place of the other
-    std::byte* outside =
-        nullptr;             // the trainer's own, for which `memory` is a copy; null: there is none
-    bool restored = false;   // its contents are those of a predecessor's
-    bool temporary = false;  // of the host: no successor gets it
+    // The memory of a buffer on a GPU. Such a buffer has no `memory`.
+    std::shared_ptr<GpuMemory> gpu_memory;
+    // The trainer's own memory, of which `memory` is a copy. Null means that there is none.
+    std::byte* outside = nullptr;
+    // The buffer holds the contents of a dead predecessor's buffer.
+    bool restored = false;
+    // The buffer is in the host's memory and no successor of this process gets the buffer.
+    bool temporary = false;
     DaemonBuffer daemon;
 
-    // Once it was averaged with local progress kept: a buffer of the same kind for the daemon, whose handle nobody else
-    // has, and what that held at first.
+    // The copy and the snapshot exist once the buffer was averaged with local progress kept. `copy`
+    // is a buffer of the same kind that the daemon averages. Nobody else has its handle. `snapshot`
+    // is what `copy` held at first.
     BufferHandle copy;
     std::unique_ptr<std::byte[]> snapshot;
 
     bool is_staged() const { return outside != nullptr; }
     Gpu* gpu() const { return gpu_memory ? &gpu_memory->gpu() : nullptr; }
-    // What the trainer reads and writes, on the host.
+    // The memory on the host that the trainer reads and writes.
     std::byte* host_data() { return is_staged() ? outside : memory->data(); }
     void* data() { return gpu_memory ? gpu_memory->data() : host_data(); }
     bool has_copy() const { return copy.generation != 0; }
@@ -77,23 +85,25 @@ class BufferTable {
   public:
     explicit BufferTable(uint64_t stamp) : stamp_(stamp) {}
 
-    // Makes room, so that the next add() cannot fail.
+    // Makes room. The next add() then cannot fail.
     void reserve();
     BufferHandle add(protocol::DType type, uint64_t count, NewBuffer buffer,
                      std::byte* outside = nullptr);
 
-    // The buffer of a handle. Fails with `handle` and a message for null, freed and foreign ones.
+    // Returns the buffer of a handle. Fails with `handle` and a message if the handle is null,
+    // freed or of another session.
     base::Result<Buffer*> find(BufferHandle handle);
 
-    // As find, for a use that needs the buffer idle: `invalid` while a request in flight names it.
+    // Like find, for a use that needs the buffer idle. Fails with `invalid` while a request in
+    // flight names the buffer.
     base::Result<Buffer*> find_idle(BufferHandle handle);
 
-    // Makes the handle void, whatever names it still.
+    // Makes the handle void, even while a request names the buffer.
     base::Result<> release(BufferHandle handle);
-    // A released buffer that no request in flight names, if there is one.
+    // Returns a released buffer that no request in flight names, if there is one.
     std::optional<uint32_t> released_and_idle() const;
 
-    // Frees and unmaps.
+    // Frees and unmaps the buffer.
     void remove(uint32_t index);
 
     Buffer& at(uint32_t index) { return buffers_[index]; }

@@ -1,4 +1,5 @@
-// A call on a link: one message, and the answer that carries its request number.
+// A call on a link: one message and its answer. The answer carries the request number of the
+// message.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,22 @@
 
 namespace pace::client {
 
-// The outcome of a call. `intact`: the link may be used again; the error, if any, is the daemon's
-// own word (Failed).
+// The outcome of a call. `intact` means that the link may be used again. The error of an intact
+// call, if there is one, is the daemon's own Failed message.
 struct Answer {
     base::Result<Packet> packet;
     bool intact = false;
 };
 
-// Receives the answer to `request`. A message that is neither an `Expected` nor a Failed with that
-// number is `corrupt`: every call is answered before the next is made.
+// Receives the answer to `request`. Fails with `corrupt` if the message is neither an `Expected`
+// nor a Failed with that number: every call is answered before the next call is made.
 template <typename Expected>
 Answer receive_answer(Link& link, uint64_t request, base::TimePoint deadline,
                       bool interruptible = false) {
     auto packet = link.receive(deadline, interruptible);
     if (!packet) return {std::move(packet), false};
-    // Number 0 answers nothing: the daemon says why it ends the connection.
+    // A Failed with number 0 answers no call. The daemon uses the message to say why it ends the
+    // connection.
     if (const auto* failed = packet->template body<wire::Failed>();
         failed != nullptr && (failed->request() == request || failed->request() == 0))
         return {error_of(*failed), failed->request() != 0};

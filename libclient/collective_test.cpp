@@ -1,4 +1,4 @@
-// What a session says and checks about quorums, compressions and residuals.
+// The checks and messages of a session about quorums, compressions and residuals.
 #include "libclient/testing/session_fixture.h"
 
 namespace pace::client::testing {
@@ -31,7 +31,7 @@ class CollectiveTest : public SessionFixture {
 
 constexpr std::array kResidualVerbs{Verb::residual_save, Verb::residual_load};
 
-// A later daemon may know it.
+// A later daemon may know the option.
 TEST_F(CollectiveTest, AnOptionThatThisLibraryDoesNotKnowIsTheDaemonsToJudge) {
     start();
     protocol::AskedOptions asked(sparse());
@@ -40,7 +40,7 @@ TEST_F(CollectiveTest, AnOptionThatThisLibraryDoesNotKnowIsTheDaemonsToJudge) {
     protocol::AskedOptions policy("job", 4, "later-policy");
     const auto session = Session::open(endpoint(), policy, 1, kPatience);
     ASSERT_TRUE(session) << session.error().message;
-    // Which verbs fit it, too.
+    // The daemon also judges which verbs fit the option.
     const BufferHandle buffer = make_buffer(**session).handle;
     EXPECT_TRUE(submit(**session, Verb::average, {&buffer, 1}));
 }
@@ -123,7 +123,7 @@ TEST_F(CollectiveTest, ResidualsGoInBuffersOfFloats) {
         EXPECT_TRUE(says(refused.error(), "slices[1] is of type f16")) << refused.error().message;
         EXPECT_EQ(submit(**session, verb, {}).error().kind, ErrorKind::invalid);
     }
-    // Nothing was claimed by the refusals.
+    // The refused calls claimed nothing.
     EXPECT_TRUE(submit(**session, Verb::reduce, buffers));
 }
 

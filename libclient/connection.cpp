@@ -30,7 +30,8 @@ Result<> check_joined(const wire::Joined& joined, const AskedOptions& asked, uin
         return make_error(ErrorKind::corrupt,
                           "the daemon joined rank {} of {} where rank {} of {} was asked",
                           joined.rank(), joined.world(), rank, asked.world);
-    // Who does not know an option would train another way than was asked, unseen.
+    // A daemon that does not know an option would train in another way than was asked, without an
+    // error.
     for (const protocol::OptionValue& option : asked.values) {
         const bool is_told = std::any_of(
             job.values.begin(), job.values.end(),
@@ -131,7 +132,8 @@ Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count
                                   answer.fds().size(), created.bytes(), bytes));
     auto memory = base::MappedMemfd::adopt(std::move(answer.fds()[0]), bytes);
     if (!memory) {
-        // Memory that cannot be mapped here is no lie of the daemon, but it keeps the buffer.
+        // Memory that cannot be mapped here does not make the daemon untrustworthy, but the daemon
+        // still has the buffer.
         (void)free_buffer(created.buffer(), deadline);
         return std::move(memory).error();
     }
@@ -231,7 +233,8 @@ Result<> Connection::cancel(uint64_t id) {
 
 void Connection::report(const Progress& progress) {
     flatbuffers::FlatBufferBuilder builder;
-    finish_packet(builder, wire::CreateProgress(builder, progress.loss, progress.samples_per_s));
+    finish_packet(builder, wire::CreateProgress(builder, progress.loss, progress.samples_per_s,
+                                                progress.steps_done, progress.steps_total));
     [[maybe_unused]] const auto sent = link_.send(builder, -1, base::now());
 }
 
@@ -254,7 +257,8 @@ Wake Connection::sleep(TimePoint deadline, bool interruptible) {
     ring_.set_sleeping(true);
     for (;;) {
         if (ring_.has_completions()) return Wake::completion;
-        // No POLLIN on the socket: answers to calls are another thread's.
+        // The poll does not ask for POLLIN on the socket: answers to calls belong to another
+        // thread.
         std::array<pollfd, 2> watched{pollfd{ring_.completion_bell(), POLLIN, 0},
                                       pollfd{link_.fd(), POLLRDHUP, 0}};
         const timespec left = time_left(deadline);
@@ -270,7 +274,7 @@ Wake Connection::sleep(TimePoint deadline, bool interruptible) {
 }
 
 std::string Connection::farewell() {
-    // A call that is under way may want this packet; it would learn no more from it than that the
+    // A call that is under way may want this packet. The packet would only tell the call that the
     // daemon is gone.
     auto last = link_.receive(base::now());
     if (last) {

@@ -1,10 +1,13 @@
-// Connection: a link on which this worker has joined its job: the rings, and calls for set-up.
+// Connection: a link on which this worker has joined its job. It holds the rings and makes the
+// calls for set-up.
 //
-// A connection lives once. When the daemon dies, or lies, it is severed, and the session makes
-// another. It is held by shared_ptr, because a thread may still sleep on it then.
+// A connection is used once. When the daemon dies or sends invalid data, the connection is severed
+// and the session makes another. A connection is held by shared_ptr, because a thread may still
+// sleep on a severed connection.
 //
-// Threads: await_completion by one at a time; the calls (create_buffer … leave) by one at a time;
-// submit and take completions under the session's mutex; the rest from any.
+// Threads. One thread at a time may use await_completion. One thread at a time may make a call
+// (create_buffer … leave). Submissions and the taking of completions need the session's mutex.
+// Every other method may be used from any thread.
 #pragma once
 
 #include <atomic>
@@ -26,33 +29,40 @@
 
 namespace pace::client {
 
-// What Welcome and Joined told.
+// The facts that the messages Welcome and Joined told.
 struct JoinFacts {
     std::string node;
     uint64_t generation = 0;
     bool under_way = false;
-    bool deserted = false;  // by all its workers
-    std::string run;        // its identity; empty: none
-    uint64_t began = 0;     // the run, in nanoseconds since 1970
+    // All workers of the job have deserted it.
+    bool deserted = false;
+    // The identity of the run. Empty means that the run has no identity.
+    std::string run;
+    // When the run began, in nanoseconds since 1970.
+    uint64_t began = 0;
 };
 
-// How the training goes, for whoever watches.
+// The progress of the training, for whoever watches.
 struct Progress {
     flatbuffers::Optional<double> loss = flatbuffers::nullopt;
     flatbuffers::Optional<double> samples_per_s = flatbuffers::nullopt;
+    // Either both step counts are given or neither.
+    flatbuffers::Optional<uint64_t> steps_done = flatbuffers::nullopt;
+    flatbuffers::Optional<uint64_t> steps_total = flatbuffers::nullopt;
 };
 
-// Who joins. What it had come to, if its session was connected before: its step, and how many rounds'
-// results its model has.
+// The worker that joins. If its session was connected before, the introduction tells the step that
+// the worker had reached, and how many rounds' results its model has.
 struct Introduction {
     uint32_t rank = 0;
     uint64_t iteration = 0;
     uint64_t rounds = 0;
     RunIdentity run{};
-    uint64_t began = 0;  // the run, if it was in it already
+    // When the run began, if the worker was in the run already.
+    uint64_t began = 0;
 };
 
-// A buffer as the daemon knows it.
+// The numbers by which the daemon knows a buffer.
 struct DaemonBuffer {
     uint32_t index = 0;
     uint32_t generation = 0;
@@ -61,9 +71,12 @@ struct DaemonBuffer {
 struct NewBuffer {
     DaemonBuffer daemon;
     base::MappedMemfd memory;
-    std::unique_ptr<GpuMemory> gpu_memory;  // in place of the other
-    bool restored = false;                  // a dead predecessor's, with its contents
-    bool temporary = false;                 // of the host: no successor's
+    // The memory of a buffer on a GPU. Such a buffer has no `memory`.
+    std::unique_ptr<GpuMemory> gpu_memory;
+    // The buffer was a dead predecessor's and still has its contents.
+    bool restored = false;
+    // The buffer is in the host's memory and no successor of this process gets the buffer.
+    bool temporary = false;
 };
 
 enum class Wake { completion, gone, deadline, interrupted };
@@ -80,37 +93,40 @@ class Connection {
     ClientRing& ring() { return ring_; }
     int socket() const { return link_.fd(); }
 
-    // The calls. A failure that the daemon told leaves the connection as it was; any other severs
-    // it.
-    // temporary: freed when this process dies, and nothing that an earlier one had.
+    // The calls. A failure that the daemon reports leaves the connection usable. Any other failure
+    // severs the connection.
+    // A temporary buffer is freed when this process dies. The daemon gives the buffer nothing that
+    // an earlier process had.
     base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, bool temporary,
                                           base::TimePoint deadline);
     base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
                                           base::TimePoint deadline);
-    // Memory that this process has: of the host, by its descriptor, or of a GPU.
+    // Gives the daemon memory that this process has: memory of the host by its descriptor, or
+    // memory of a GPU.
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count, int memory,
                                            bool temporary, base::TimePoint deadline);
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count,
                                            const GpuMemory& memory, base::TimePoint deadline);
-    // Gives the daemon our events, once for a device. Returns the daemon's.
+    // Gives the daemon this process's events, once for each device. Returns the daemon's events.
     base::Result<std::vector<std::byte>> share_events(const Gpu& gpu, base::TimePoint deadline);
     base::Result<> free_buffer(uint32_t index, base::TimePoint deadline);
     base::Result<> leave(base::TimePoint deadline);
 
-    // Never waits. `limit` if the daemon does not read its socket.
+    // Never waits. Fails with `limit` if the daemon does not read its socket.
     base::Result<> cancel(uint64_t id);
-    // Lost if the daemon does not read.
+    // The report is lost if the daemon does not read its socket.
     void report(const Progress& progress);
 
-    // Waits until there are completions, the daemon is gone or the deadline has passed: first
-    // spinning, then asleep with the completion ring's bell on. The bell is left on: turn it off
-    // with ring().set_sleeping(false).
-    // Interrupted only if asked: a signal has come while it slept.
+    // Waits until there are completions, the daemon is gone or the deadline has passed. The thread
+    // first spins. It then turns the completion ring's bell on and sleeps. The bell is left on:
+    // turn the bell off with ring().set_sleeping(false).
+    // If `interruptible` is set, a signal that comes during the sleep ends the wait with
+    // Wake::interrupted.
     Wake await_completion(base::TimePoint deadline, bool interruptible = false);
 
     bool is_gone() const { return severed_ || link_.is_gone(); }
 
-    // Why a connection that is gone is gone: the daemon's last word, if it left one.
+    // Returns why a gone connection is gone: the daemon's last message, if the daemon left one.
     std::string farewell();
     void sever();
 
@@ -119,7 +135,7 @@ class Connection {
 
     base::Result<DaemonBuffer> hand_over(const flatbuffers::FlatBufferBuilder& packet,
                                          uint64_t request, int fd, base::TimePoint deadline);
-    // A call that severs the connection when the link breaks.
+    // Makes a call. Severs the connection when the link breaks.
     template <typename Expected>
     base::Result<Packet> ask(const flatbuffers::FlatBufferBuilder& message, uint64_t request,
                              int fd, base::TimePoint deadline);
@@ -132,7 +148,7 @@ class Connection {
     ClientRing ring_;
     JoinFacts facts_;
     Spin spin_;
-    uint64_t next_request_ = 2;  // 1 was Join
+    uint64_t next_request_ = 2;  // request 1 was Join
     std::atomic<bool> severed_{false};
 };
 

@@ -19,16 +19,16 @@ using base::UniqueFd;
 
 namespace {
 
-// The one entry of libpaced.so: a connected descriptor, or -1 with a message.
+// The one entry point of libpaced.so. It returns a connected descriptor, or -1 and a message.
 struct Libpaced {
     int (*embed_connect)(const char* config_file_or_null, char* error, size_t error_bytes);
 };
 
-// The folder of the file that holds this code (libpace.so, or the program it is linked into), with
-// a slash.
+// Returns the folder of the file that holds this code, with a slash. The file is libpace.so or the
+// program into which the library is linked.
 std::string own_folder() {
     Dl_info info{};
-    // Any address in this library will do.
+    // dladdr() needs any address in this library.
     static const char here = 0;
     if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return "";
     const std::string file = info.dli_fname;
@@ -49,8 +49,10 @@ std::vector<std::string> candidates() {
     return files;
 }
 
-// libpaced brings UCX, which on loading takes over SIGSEGV and its kin and rewrites the first instructions of
-// mmap and munmap, unless these two say no. The process is someone else's, so they do; who set them knows better.
+// libpaced brings UCX. On loading, UCX takes over SIGSEGV and related signals and rewrites the
+// first instructions of mmap and munmap, unless these two variables forbid both. The process
+// belongs to someone else, so the variables forbid both. A variable that the user has set is left
+// as it is.
 constexpr std::array kUcxOff{"UCX_HANDLE_ERRORS=none", "UCX_MEM_EVENTS=n"};
 
 bool is_set(char** environment, std::string_view assignment) {
@@ -60,8 +62,9 @@ bool is_set(char** environment, std::string_view assignment) {
     return false;
 }
 
-// The host's threads may be reading the environment, so that setenv(), which frees what they read, is not for us. They get
-// another array in place of theirs, at once, and neither is ever freed.
+// The host's threads may be reading the environment. setenv() frees what those threads read, so
+// this function does not call setenv(). The function replaces the array of the environment at once
+// and frees neither array.
 void keep_ucx_off_this_process() {
     const std::atomic_ref<char**> current(environ);
     char** before = current.load();
@@ -79,13 +82,13 @@ void keep_ucx_off_this_process() {
 }
 
 Result<Libpaced> load() {
-    // std::call_once would bring thread-local storage of libstdc++ into the host's process.
+    // std::call_once would bring libstdc++'s thread-local storage into the host's process.
     [[maybe_unused]] static const bool is_kept_off = (keep_ucx_off_this_process(), true);
     std::string reason;
     for (const std::string& file : candidates()) {
         void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) {
-            // The first reason is kept: later candidates only fail as missing.
+            // The first reason is kept. Later candidates fail only because they are missing.
             const char* text = dlerror();
             if (reason.empty() && text != nullptr) reason = text;
             continue;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kUnixPrefix = "unix:";
 constexpr std::string_view kEmbeddedPrefix = "embedded:";
 
-// One byte less than the kernel's field, for the terminating zero.
+// The kernel's field is one byte longer, for the terminating zero.
 constexpr size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;
 
 Result<Endpoint> parse_named(std::string_view name, std::string_view text) {
@@ -50,7 +50,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
 
 Result<Endpoint> resolve_endpoint(const char* text) {
     if (text != nullptr) return parse_named("endpoint", text);
-    // secure_getenv: a set-user-id trainer must not be led to another's daemon or library.
+    // secure_getenv: nobody may lead a set-user-id trainer to another user's daemon or library.
     const char* environment = secure_getenv("PACE_ENDPOINT");
     if (environment != nullptr && *environment != '\0')
         return parse_named("PACE_ENDPOINT", environment);

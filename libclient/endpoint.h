@@ -1,4 +1,5 @@
-// Endpoint: where the daemon is: a Unix socket, or a library inside this process.
+// Endpoint: where the daemon is. The daemon is behind a Unix socket or is a library inside this
+// process.
 #pragma once
 
 #include <string>
@@ -14,16 +15,19 @@ enum class EndpointKind { unix_socket, embedded };
 
 struct Endpoint {
     EndpointKind kind = EndpointKind::unix_socket;
-    std::string path;  // of the socket; or of the embedded daemon's configuration, "" for none
+    // The path of the socket, or of the embedded daemon's configuration file. Empty means that
+    // there is no configuration file.
+    std::string path;
 
-    // As the user would write it.
+    // Returns the endpoint as the user would write it.
     std::string text() const;
 };
 
-// "unix:PATH", "embedded:" or "embedded:FILE".
+// Parses "unix:PATH", "embedded:" or "embedded:FILE".
 base::Result<Endpoint> parse_endpoint(std::string_view text);
 
-// What `text` says; if it is null, what PACE_ENDPOINT says; else this node's daemon.
+// Returns the endpoint that `text` names. If `text` is null, PACE_ENDPOINT names the endpoint. If
+// PACE_ENDPOINT is not set either, the endpoint is this node's daemon.
 base::Result<Endpoint> resolve_endpoint(const char* text);
 
 }  // namespace pace::client

@@ -1,7 +1,9 @@
-// ForkMark: knows, without a system call, whether this process is a fork of the one that made it.
+// ForkMark: tells, without a system call, whether this process is a fork of the process that made
+// the mark.
 //
-// A forked child shares the session's socket and rings with its parent: two writers on a
-// one-producer ring. The mark is a page that the kernel wipes in the child (MADV_WIPEONFORK).
+// A forked child shares the session's socket and rings with its parent. Two processes would then
+// write to a ring that allows one producer. The mark is a page that the kernel wipes in the child
+// (MADV_WIPEONFORK).
 #pragma once
 
 #include <sys/mman.h>
@@ -27,7 +29,8 @@ class ForkMark {
             mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) return base::make_errno_error(errno, "map the fork mark");
         page_ = static_cast<volatile char*>(page);
-        // A kernel without it (before 4.14) only loses the friendly message.
+        // On a kernel without MADV_WIPEONFORK (before 4.14) only the friendly error message is
+        // lost.
         (void)madvise(page, page_bytes(), MADV_WIPEONFORK);
         *page_ = 1;
         return {};

@@ -14,7 +14,7 @@ using base::Result;
 using base::UniqueFd;
 using namespace base::cuda;  // the driver's own names
 
-// The daemon's events, opened here.
+// The daemon's events, opened in this process.
 class Gpu::Waiting {
   public:
     Waiting(const CudaDriver& driver, CUcontext context) : driver_(driver), context_(context) {}
@@ -42,10 +42,10 @@ class Gpu::Waiting {
 
 Result<std::shared_ptr<Gpu>> Gpu::open(uint32_t ordinal, uint32_t slots) {
     const auto& driver = CudaDriver::get();
-    // Not `unavailable`: nothing that a reconnecting session could mend.
+    // The kind is not `unavailable`, because a reconnection of the session could not help.
     if (!driver) return make_error(ErrorKind::not_found, "{}", driver.error().message);
     int count = 0;
-    (void)(*driver)->device_get_count(&count);  // an error is: none
+    (void)(*driver)->device_get_count(&count);  // after an error the count stays 0
     if (ordinal >= static_cast<uint32_t>(count))
         return make_error(ErrorKind::invalid,
                           "device is GPU {}, but this process sees {} GPUs (see "
@@ -187,7 +187,7 @@ GpuMemory::~GpuMemory() {
 // ------------------------------------------------------------------------------------------ order
 
 Result<> Gpu::check_stream(CUstream stream) const {
-    if (stream == nullptr) return {};  // the context's own
+    if (stream == nullptr) return {};  // the stream of the context
     CUcontext context = nullptr;
     if (driver_.stream_get_context(stream, &context) == kSuccess) {
         const ContextScope theirs(driver_, context);

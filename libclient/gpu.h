@@ -1,9 +1,12 @@
-// Gpu: one of this process's GPUs, as a session uses it: memory that the daemon has made there, and the order between the trainer's
-// streams and the daemon's. Not thread-safe, but for what says so: the session locks.
+// Gpu: one of this process's GPUs, as a session uses the GPU. A Gpu maps memory that the daemon has
+// made there, and keeps the order between the trainer's streams and the daemon's streams. A Gpu is
+// not thread-safe except where a comment says so: the session locks.
 //
-// The driver is opened at run time (base/cuda_driver.h); the device's primary context is what CUDA's runtime, PyTorch and JAX use, too.
-// For each slot of the session's requests there are two events: ours, recorded behind the work that makes the data, for which the
-// daemon's stream waits; and the daemon's, recorded behind the result, for which our streams and threads wait.
+// The driver is opened at run time (base/cuda_driver.h). The Gpu uses the device's primary context,
+// which CUDA's runtime, PyTorch and JAX use, too. Each slot of the session's requests has two
+// events:
+//  * our event is recorded behind the work that makes the data. The daemon's stream waits for it;
+//  * the daemon's event is recorded behind the result. Our streams and threads wait for it.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +25,14 @@ namespace pace::client {
 
 class Gpu;
 
-// How another process finds memory of this one's on a GPU.
+// What another process needs to open memory of this process on a GPU.
 struct LentMemory {
     base::cuda::CUipcMemHandle handle{};  // of the block
-    uint64_t offset = 0;                  // there
+    uint64_t offset = 0;                  // of the memory in the block, in bytes
 };
 
-// Memory on a GPU that the daemon has, too: it has made it, and it is mapped here; or it is the trainer's own. A descriptor keeps it alive when the
+// Memory on a GPU that the daemon can use, too. Either the daemon has made the memory and this
+// process maps it, or the memory is the trainer's own. A descriptor keeps the memory alive when the
 // daemon is gone.
 class GpuMemory {
   public:
@@ -37,15 +41,16 @@ class GpuMemory {
     GpuMemory& operator=(const GpuMemory&) = delete;
 
     void* data() const { return reinterpret_cast<void*>(static_cast<uintptr_t>(address_)); }
-    int fd() const { return descriptor_.get(); }  // -1: it goes with the daemon
+    int fd() const { return descriptor_.get(); }  // -1 means that there is no descriptor
     Gpu& gpu() const { return *gpu_; }
-    // Of the trainer's own memory without a descriptor: how another process finds it. Empty: it is not such.
+    // For the trainer's own memory without a descriptor: the handle by which another process opens
+    // the memory. Empty for any other memory.
     std::span<const std::byte> handle() const {
         if (!own_) return {};
         return std::as_bytes(std::span(&own_->handle, 1));
     }
     uint64_t offset() const { return own_ ? own_->offset : 0; }
-    // Whether a daemon that is new can be given it.
+    // Whether a new daemon can be given this memory.
     bool outlives_daemon() const { return fd() >= 0 || own_; }
 
   private:
@@ -56,14 +61,15 @@ class GpuMemory {
     std::shared_ptr<Gpu> gpu_;
     base::UniqueFd descriptor_;
     base::cuda::CUdeviceptr address_ = 0;
-    std::optional<base::cuda::CudaMapping> mapping_;  // none: it came as a handle, or is `own_`
+    std::optional<base::cuda::CudaMapping> mapping_;  // none: a handle was opened, or `own_` is set
     std::optional<LentMemory> own_;
 };
 
 class Gpu : public std::enable_shared_from_this<Gpu> {
   public:
-    // The device of this number, as this process counts them (CUDA_VISIBLE_DEVICES). Fails with `not_found` and the reason if
-    // there is no driver, `invalid` if there is no such device.
+    // Opens the device with this number, as this process counts the devices (CUDA_VISIBLE_DEVICES).
+    // Fails with `not_found` and the reason if there is no driver. Fails with `invalid` if there is
+    // no such device.
     static base::Result<std::shared_ptr<Gpu>> open(uint32_t ordinal, uint32_t slots);
     ~Gpu();
     Gpu(const Gpu&) = delete;
@@ -72,26 +78,32 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
     uint32_t ordinal() const { return ordinal_; }
     std::span<const std::byte> uuid() const { return std::as_bytes(std::span(&uuid_, 1)); }
 
-    // The daemon's memory, by its descriptor or by its handle; `bytes` as the daemon says.
+    // Maps the daemon's memory, by its descriptor or by its handle. The daemon tells the number
+    // `bytes`.
     base::Result<std::unique_ptr<GpuMemory>> map(base::UniqueFd descriptor, size_t bytes);
     base::Result<std::unique_ptr<GpuMemory>> map(std::span<const std::byte> handle);
 
-    // The trainer's own: exported as a descriptor, of which this has its own then, or at a device pointer. Fails with `invalid` for what is
-    // none, or, of a pointer, not of this device, or less than `bytes`, or memory that no other process can open.
+    // Takes the trainer's own memory, which is exported as a descriptor or lies at a device
+    // pointer. The GpuMemory keeps its own duplicate of the descriptor. Fails with `invalid` if the
+    // descriptor or pointer names no such memory. A pointer also fails if its memory is of another
+    // device, has less than `bytes`, or cannot be opened by another process.
     base::Result<std::unique_ptr<GpuMemory>> share(int descriptor, size_t bytes);
     base::Result<std::unique_ptr<GpuMemory>> share(const void* pointer, size_t bytes);
 
-    // Ours, for the daemon; and the daemon's, in place of those of a daemon that is gone.
+    // events() returns our events for the daemon. adopt_events() takes the daemon's events in place
+    // of the events of a daemon that is gone.
     std::span<const std::byte> events() const { return std::as_bytes(std::span(handles_)); }
     base::Result<> adopt_events(std::span<const std::byte> theirs);
 
-    // The slot's request follows what is queued on the stream by now. Fails with `invalid` if it is of another device.
+    // The slot's request follows the work that is queued on the stream by now. Fails with `invalid`
+    // if the stream is of another device.
     base::Result<> record(uint32_t slot, base::cuda::CUstream stream);
     // The stream goes on when the slot's result is there.
     base::Result<> await_on(uint32_t slot, base::cuda::CUstream stream);
     base::Result<bool> has_come(uint32_t slot);
 
-    // Which daemon's events these are: others after adopt_events().
+    // The events of the daemon. adopt_events() replaces them, so the pointer tells which daemon the
+    // events belong to.
     class Waiting;
     std::shared_ptr<const Waiting> daemon_events() const { return theirs_; }
 
@@ -111,7 +123,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
     base::cuda::CUcontext context_ = nullptr;
     std::vector<base::cuda::CUevent> ours_;
     std::vector<base::cuda::CUipcEventHandle> handles_;
-    std::shared_ptr<const Waiting> theirs_;  // null: not shared yet
+    // The daemon's events. Null means that no events were exchanged yet.
+    std::shared_ptr<const Waiting> theirs_;
 };
 
 }  // namespace pace::client

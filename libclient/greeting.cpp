@@ -43,7 +43,8 @@ Result<Greeting> say_hello(const Endpoint& endpoint, Link link, const Patience& 
     finish_packet(builder, wire::CreateHelloDirect(builder, kOurs.greatest, "libpace " PACE_VERSION,
                                                    kOurs.least));
     auto sent = link.send(builder, -1, deadline);
-    // A daemon that is full refuses and closes before it is greeted: its reason is there to be read.
+    // A daemon that is full refuses the connection and closes it before the greeting. Its reason
+    // can be read.
     auto answered = link.receive(sent ? deadline : base::now(), patience.interruptible);
     if (!answered) return sent ? std::move(answered).error() : std::move(sent).error();
     Packet& answer = *answered;
@@ -66,7 +67,7 @@ Result<Greeting> say_hello(const Endpoint& endpoint, Link link, const Patience& 
                     std::move(program), welcome->generation(), welcome->version()};
 }
 
-// Says what to do about a daemon that was not reached.
+// Adds to the error what to do about a daemon that was not reached.
 Error explained(const Endpoint& endpoint, Error error) {
     if (endpoint.kind == EndpointKind::embedded) return error;
     switch (error.kind) {
@@ -92,7 +93,7 @@ Error explained(const Endpoint& endpoint, Error error) {
 bool Retry::pause() {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - base::now()).count();
     if (left <= 0) return false;
-    // The last pause ends with the time, so that who comes within it is found.
+    // The last pause ends at `until`, so that a daemon that appears before `until` is found.
     interrupted_ = poll(nullptr, 0, static_cast<int>(std::min<int64_t>(pause_ms_, left))) < 0 &&
                    errno == EINTR && interruptible_;
     if (interrupted_) return false;
@@ -111,7 +112,7 @@ Result<Greeting> greet(const Endpoint& endpoint, const Patience& patience) {
             if (greeting) return greeting;
             error = std::move(greeting).error();
         }
-        // An embedded daemon that does not start will not start by itself.
+        // An embedded daemon that fails to start will not start later by itself.
         const bool absent =
             endpoint.kind == EndpointKind::unix_socket &&
             (error.kind == ErrorKind::not_found || error.kind == ErrorKind::unavailable);

@@ -26,7 +26,7 @@ Result<> check_name(const std::string& name) {
     return {};
 }
 
-// What travels must stay within what the other side reads.
+// Checks that the options stay within the sizes that the daemon reads.
 Result<> check_sizes(const AskedOptions& asked) {
     if (asked.values.size() > protocol::kOptionsMax)
         return make_error(ErrorKind::invalid, "{} options are given; give at most {}",

@@ -1,4 +1,5 @@
-// KnownJob: the job that this worker asks for, and what this library knows of it. A daemon of a later release may know more.
+// KnownJob: the job that this worker asks for, and what this library knows about the job. A daemon
+// of a later release may know more.
 #pragma once
 
 #include "base/result.h"
@@ -10,7 +11,8 @@ using protocol::AskedOptions;
 
 struct KnownJob {
     AskedOptions asked;
-    const protocol::PolicyRow* policy = nullptr;  // null: this library does not know the word
+    // Null means that this library does not know the name of the policy.
+    const protocol::PolicyRow* policy = nullptr;
     bool is_top_k = false;
 
     bool is_of(protocol::Family family) const {
@@ -18,8 +20,8 @@ struct KnownJob {
     }
 };
 
-// Refuses what no daemon would take: the message names the option. Names that this library does not know are the daemon's to
-// judge, and so is whether the options make sense together.
+// Refuses options that no daemon would take. The message names the option. The daemon judges names
+// that this library does not know, and whether the options make sense together.
 base::Result<KnownJob> known_job(const AskedOptions& asked);
 
 }  // namespace pace::client

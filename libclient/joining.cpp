@@ -12,11 +12,11 @@ using base::TimePoint;
 
 namespace {
 
-// A daemon that greets but does not answer a join is as a rule waiting itself.
+// A daemon that greets but does not answer a join usually waits itself.
 constexpr std::string_view kPerhapsWaiting =
     "; it may be waiting for its controller (pacectl doctor tells), or need more time (connect_ms)";
 
-// Join's failures, with the job named.
+// Adds the job's name to a failure of Join.
 Error join_error(const Endpoint& endpoint, const AskedOptions& options, Error error,
                  TimePoint deadline) {
     const bool late = base::now() >= deadline;
@@ -48,7 +48,7 @@ Result<std::shared_ptr<Connection>> connect_patiently(const Endpoint& endpoint,
                                                       const Patience& patience) {
     Retry retry(patience.deadline, patience.interruptible);
     auto made = connect_and_join(endpoint, options, who, patience);
-    // Those of the run before may be dying still.
+    // The workers of the run before may still be dying.
     const auto passes = [&who](ErrorKind kind) {
         return kind == ErrorKind::no_controller ||
                (kind == ErrorKind::taken && !who.run.id.empty());

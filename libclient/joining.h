@@ -1,4 +1,5 @@
-// Joining: from an endpoint to a connection that has joined its job, and what its failures mean.
+// Joining: leads from an endpoint to a connection that has joined its job, and tells what the
+// failures mean.
 #pragma once
 
 #include <memory>
@@ -9,29 +10,31 @@
 
 namespace pace::client {
 
-// One attempt, within `patience`.
+// Makes one attempt within `patience`.
 base::Result<std::shared_ptr<Connection>> connect_and_join(const Endpoint& endpoint,
                                                            const AskedOptions& options,
                                                            const Introduction& who,
                                                            const Patience& patience);
 
-// As connect_and_join, but a daemon whose controller does not answer is asked again while there is
-// time: it gives up on its controller before we do. So is one in whose job another run, or another
-// process of this rank, still has a place, if the worker says of which run it is.
+// Like connect_and_join, but asks again while there is time in two cases. In the first case the
+// daemon's controller does not answer: the daemon gives up on its controller before we give up. In
+// the second case another run, or another process of this rank, still has a place in the job. The
+// second case is tried again only if the worker says which run it belongs to.
 base::Result<std::shared_ptr<Connection>> connect_patiently(const Endpoint& endpoint,
                                                             const AskedOptions& options,
                                                             const Introduction& who,
                                                             const Patience& patience);
 
-// What a caller of a set-up call sees: bytes that do not parse, or an answer that does not come,
-// have cost the connection.
+// Returns the error that the caller of a set-up call sees. Bytes that do not parse, and an answer
+// that does not come, have cost the connection. Both become `unavailable`.
 base::Error settled(base::Error error);
 
-// While a daemon restarts, its controller may not have noticed yet that the old one, and this
-// worker with it, is gone.
+// Whether a failure of this kind passes without help. While a daemon restarts, its controller may
+// not have noticed yet that the old daemon and its worker are gone.
 bool passes_by_itself(base::ErrorKind kind);
 
-// Whether an attempt only ran out of time: it tells less than one before it that was answered.
+// Whether an attempt only ran out of time. Its error tells less than the error of an earlier
+// attempt that was answered.
 bool ran_out(const base::Error& error, base::TimePoint deadline);
 
 }  // namespace pace::client

@@ -32,7 +32,7 @@ base::Error closed_error() {
     return make_error(ErrorKind::unavailable, "the daemon has closed the connection");
 }
 
-// The send timeout bounds connect(2) too, while the daemon's backlog is full.
+// The send timeout also bounds connect(2) while the daemon's backlog is full.
 Result<> set_send_timeout(int socket, Duration left) {
     const auto microseconds =
         std::max<int64_t>(1, std::chrono::duration_cast<std::chrono::microseconds>(left).count());
@@ -49,7 +49,7 @@ Result<> set_nonblocking(int fd) {
     return {};
 }
 
-// Takes ownership of every descriptor in the message, expected or not.
+// Takes ownership of every descriptor in the message, even of descriptors that were not expected.
 std::vector<UniqueFd> take_descriptors(msghdr& message) {
     std::vector<UniqueFd> fds;
     fds.reserve(kPacketFdsMax);
@@ -149,8 +149,8 @@ Result<Packet> Link::receive(TimePoint deadline, bool interruptible) {
         message.msg_controllen = control.bytes.size();
         const ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
-        // A daemon that closed without reading everything: this told it once, and what the daemon
-        // still said comes next.
+        // The daemon closed without reading everything. The kernel reports the error once. The next
+        // receive returns what the daemon still said.
         if (got < 0 && errno == ECONNRESET) continue;
         if (got < 0 && errno == EAGAIN) {
             PACE_TRY(wait_for(POLLIN, deadline, interruptible, "the daemon does not answer"));

@@ -1,10 +1,11 @@
-// Link: one SOCK_SEQPACKET connection to a daemon, a packet at a time.
+// Link: one SOCK_SEQPACKET connection to a daemon. The link carries one packet at a time.
 //
-// Errors: `unavailable` if the daemon has closed or does not answer in time, `corrupt` if what it
-// sent does not parse, `interrupted` if a signal has come to an interruptible call. After either the link is of no further use:
-// sever() it.
+// Errors: `unavailable` if the daemon has closed or does not answer in time, `corrupt` if what the
+// daemon sent does not parse, `interrupted` if a signal has come to an interruptible call. After
+// any of these errors the link is of no further use: sever() it.
 //
-// Threads: send, is_gone and sever from any; receive from one at a time.
+// Threads: send, is_gone and sever may be used from any thread. One thread at a time may use
+// receive.
 #pragma once
 
 #include <string>
@@ -19,25 +20,28 @@ namespace pace::client {
 
 class Link {
   public:
-    // Connects to the socket at `path`; waits until `deadline` where the daemon's backlog is full.
-    // Fails with not_found or unavailable if nobody listens there, denied if this user may not.
+    // Connects to the socket at `path`. Waits until `deadline` while the daemon's backlog is full.
+    // Fails with `not_found` or `unavailable` if nobody listens there. Fails with `denied` if this
+    // user may not connect.
     static base::Result<Link> connect(const std::string& path, base::TimePoint deadline,
                                       bool interruptible = false);
 
-    // Takes a connected socket. Refuses one that keeps no packet boundaries.
+    // Takes a connected socket. Refuses a socket that keeps no packet boundaries.
     static base::Result<Link> adopt(base::UniqueFd socket);
 
-    // Sends one packet, with the descriptor `fd` beside it unless that is -1.
+    // Sends one packet, with the descriptor `fd` beside the packet. An `fd` of -1 means no
+    // descriptor.
     base::Result<> send(const flatbuffers::FlatBufferBuilder& packet, int fd,
                         base::TimePoint deadline);
 
     base::Result<Packet> receive(base::TimePoint deadline, bool interruptible = false);
 
-    // The daemon has closed its end, or sever() was called. Answers that came before may still be
-    // there to receive.
+    // Whether the daemon has closed its end or sever() was called. Answers that came before may
+    // still be there to receive.
     bool is_gone() const;
 
-    // Ends the connection for both sides and wakes whoever polls it; the descriptor stays open.
+    // Ends the connection for both sides and wakes every thread that polls it. The descriptor stays
+    // open.
     void sever();
 
     int fd() const { return socket_.get(); }
@@ -52,7 +56,7 @@ class Link {
     base::UniqueFd socket_;
 };
 
-// Of a wait that a signal has ended.
+// The error of a wait that a signal has ended.
 base::Error interrupted_error();
 
 // The time left until `deadline`, not negative, for ppoll. Far deadlines are cut to a day.

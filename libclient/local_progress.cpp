@@ -11,8 +11,8 @@ using protocol::DType;
 
 namespace {
 
-// The buffers are mapped at page boundaries, the trainer's own memory is aligned for its type, snapshots are allocated as max_align_t
-// wants it.
+// All pointers are aligned for T. The buffers are mapped at page boundaries. The trainer's own
+// memory is aligned for its type. Snapshots are allocated with the alignment of max_align_t.
 template <typename T>
 T* as(std::byte* bytes) {
     return reinterpret_cast<T*>(bytes);
@@ -46,7 +46,8 @@ void add_halves(const KeptBuffer& buffer, uint64_t begin, uint64_t end, Widen wi
 void take_copy(const KeptBuffer& buffer) {
     const size_t bytes = buffer.count * size_of(buffer.type);
     std::memcpy(buffer.snapshot, buffer.data, bytes);
-    // Of the snapshot: whoever writes the data all the same costs itself no more than that.
+    // Copies the snapshot and not the data. If the trainer writes the data during the call, both
+    // copies still agree.
     std::memcpy(buffer.copy, buffer.snapshot, bytes);
 }
 

@@ -1,4 +1,5 @@
-// Averages of copies, while the trainer keeps the buffers; and what it says of its progress.
+// Averages of copies while the trainer keeps the buffers, and the trainer's reports of its
+// progress.
 #include "libclient/local_progress.h"
 
 #include <array>
@@ -38,7 +39,7 @@ void expect_added(DType type, const std::function<T(float)>& number,
     EXPECT_EQ(add_change(std::span(&kept, 1), 0, 2), 2U);
     EXPECT_EQ(data[2], number(3)) << "not its turn yet";
     EXPECT_EQ(add_change(std::span(&kept, 1), 2, 2), 1U);
-    // What nobody changed is the average itself, without rounding.
+    // An element that nobody changed is the average itself, without rounding.
     EXPECT_EQ(data[0], number(0.1F));
     EXPECT_EQ(value(data[1]), 6.5F);
     EXPECT_EQ(data[2], number(-3));
@@ -54,7 +55,7 @@ TEST(LocalProgress, IsAddedToTheAverageInEveryType) {
     expect_added<uint16_t>(DType::bf16, base::bf16_from_float, base::float_from_bf16);
 }
 
-// The daemon adds 10 to what it is given, and ends a request when the test says so.
+// The daemon adds 10 to the elements that it is given. It ends a request when the test says so.
 class KeptTest : public SessionFixture {
   protected:
     void SetUp() override {
@@ -75,7 +76,7 @@ class KeptTest : public SessionFixture {
         return session_->submit(operation);
     }
 
-    // The one buffer that the latest submission names.
+    // Returns the one buffer that the latest submission names.
     static std::byte* averaged(Peer& peer) {
         const uint32_t slot = (peer.header().submission.tail.value.load() - 1) % peer.layout.slots;
         SubmissionEntry entry;
@@ -121,7 +122,8 @@ TEST_F(KeptTest, WhatTheTrainerDoesMeanwhileIsKept) {
     }
 }
 
-// Averages of two buffers, of some pieces (session_local.cpp), which have come and are not added yet.
+// Averages of two buffers, each of several pieces (session_local.cpp). The averages have come and
+// are not added yet.
 class KeptMuch : public KeptTest {
   protected:
     static constexpr uint64_t kMany = uint64_t{300} << 10U;
@@ -167,7 +169,7 @@ TEST_F(KeptMuch, IsAddedAPieceAtATimeByWhoHasNoTime) {
     expect_average();
 }
 
-// As whoever looks because the descriptor is readable.
+// A caller that looks because the descriptor is readable does this.
 TEST_F(KeptMuch, IsAddedByOneLookThatFinishes) {
     ASSERT_TRUE(session_->ready_fd());
     const RequestHandle request = average_has_come();
@@ -178,7 +180,17 @@ TEST_F(KeptMuch, IsAddedByOneLookThatFinishes) {
     expect_average();
 }
 
-// Every element gets the average once, and one of the two is told.
+// Every element gets the average once. One of the two threads is told.
+// The average of the copy that was made last is this number.
+void complete_with(Peer& peer, uint64_t id, uint64_t elements, float value) {
+    auto& copy = peer.buffers.rbegin()->second;
+    std::fill_n(reinterpret_cast<float*>(copy.memory.data()), elements, value);
+    protocol::CompletionEntry entry{};
+    entry.id = id;
+    entry.outcome = protocol::Outcome::done;
+    peer.complete(entry);
+}
+
 TEST_F(KeptTest, WhoOnlyLooksDoesNotAddWhatAnotherThreadAdds) {
     constexpr uint64_t kMany = uint64_t{4} << 20U;
     const CreatedBuffer created = make_buffer(*session_, kMany);
@@ -192,21 +204,14 @@ TEST_F(KeptTest, WhoOnlyLooksDoesNotAddWhatAnotherThreadAdds) {
         operation.keep_local = true;
         const auto request = session_->submit(operation);
         ASSERT_TRUE(request) << request.error().message;
-        daemon_->with_peer([&](Peer& peer) {
-            auto& copy = peer.buffers.rbegin()->second;
-            std::fill_n(reinterpret_cast<float*>(copy.memory.data()), kMany, 11.0F);
-            protocol::CompletionEntry entry{};
-            entry.id = request->id;
-            entry.outcome = protocol::Outcome::done;
-            peer.complete(entry);
-        });
+        daemon_->with_peer([&](Peer& peer) { complete_with(peer, request->id, kMany, 11.0F); });
         std::atomic<int> told = 0;
         std::atomic<bool> over = false;
         const auto collect = [&](base::TimePoint deadline) {
             const auto ended = session_->wait(*request, deadline, nullptr);
             if (ended && *ended) ++told;
             if (!ended || *ended) over = true;
-            // It is collected: whoever comes later knows nothing of it.
+            // The request is collected. A later wait does not know the request.
             if (!ended) {
                 EXPECT_EQ(ended.error().kind, ErrorKind::handle) << ended.error().message;
             }
@@ -247,7 +252,7 @@ TEST_F(KeptTest, AFailureLeavesTheBuffersAsTheTrainerHasThem) {
     EXPECT_EQ(told.staleness, 0U);
     EXPECT_EQ(data_[3], 77.0F);
     EXPECT_EQ(data_[4], 4.0F);
-    // And they are free again.
+    // The buffers are free for another call.
     EXPECT_TRUE(call());
 }
 
@@ -259,7 +264,7 @@ TEST_F(KeptTest, ABufferIsInOneRequestUntilThatIsCollected) {
     EXPECT_EQ(session_->free_buffer(x_.handle).error().kind, ErrorKind::invalid);
     wait(*session_, *request);
     EXPECT_TRUE(session_->free_buffer(x_.handle));
-    // The copy with it: two buffers were made, and both were freed.
+    // The copy was freed with the buffer: two buffers were made and both were freed.
     daemon_->with_peer([](Peer& peer) { EXPECT_TRUE(peer.buffers.empty()); });
 }
 
@@ -293,7 +298,7 @@ TEST_F(KeptTest, ADeadDaemonLeavesTheBuffersAndTheNextOneGetsTheCopyToo) {
     EXPECT_EQ(data_[3], 87.0F);
 }
 
-// What pace_request_ready becomes on the ring.
+// The submissions that pace_request_ready makes on the ring.
 class OrderedTest : public SessionFixture {
   protected:
     void SetUp() override {
@@ -305,7 +310,7 @@ class OrderedTest : public SessionFixture {
         session_ = open();
         x_ = make_buffer(*session_, kElements);
     }
-    void TearDown() override { daemon_.reset(); }  // it uses seen_
+    void TearDown() override { daemon_.reset(); }  // the daemon uses seen_
 
     RequestHandle call(Order order) {
         Operation operation;
@@ -319,7 +324,8 @@ class OrderedTest : public SessionFixture {
         return {};
     }
 
-    // What came so far: whatever was said before is on the ring, and taken before the barrier.
+    // Returns the submissions so far. Earlier submissions are on the ring and are taken before the
+    // barrier.
     std::vector<SubmissionEntry> seen() {
         const RequestHandle last = barrier(*session_);
         std::vector<SubmissionEntry> seen;

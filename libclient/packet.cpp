@@ -10,7 +10,7 @@ using base::UniqueFd;
 
 namespace {
 
-// The messages nest three tables; the bound keeps a hostile packet from costing stack or time.
+// The messages nest three tables. The bound keeps a hostile packet from costing stack or time.
 constexpr unsigned kDepthMax = 8;
 constexpr unsigned kTablesMax = 64;
 
@@ -24,7 +24,7 @@ Result<Packet> Packet::verify(std::vector<std::byte> bytes, std::vector<UniqueFd
     if (!wire::VerifyPacketBuffer(verifier))
         return make_error(ErrorKind::corrupt, "a packet of {} bytes from the daemon does not parse",
                           bytes.size());
-    // The verifier lets a union pass whose value is absent or none.
+    // The verifier accepts a union whose value is absent or none.
     const wire::Packet& packet = *wire::GetPacket(bytes.data());
     if (packet.body() == nullptr || packet.body_type() == wire::Body::NONE)
         return make_error(ErrorKind::corrupt,

@@ -1,4 +1,5 @@
-// Packet: one verified message of the client plane with the descriptors that came beside it.
+// Packet: one verified message of the client plane, with the descriptors that came beside the
+// message.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +17,17 @@ namespace pace::client {
 
 namespace wire = protocol::client;
 
-// A document piece is at most 48 KiB; nothing else comes near.
+// A piece of a document is at most 48 KiB. Every other message is far smaller.
 inline constexpr size_t kPacketBytesMax = size_t{64} * 1024;
 
-// More than any answer carries; what exceeds it is cut by the kernel and refused.
+// No answer carries as many descriptors. The kernel cuts off the excess ones and the packet is
+// refused.
 inline constexpr size_t kPacketFdsMax = 8;
 
 class Packet {
   public:
-    // Fails with ErrorKind::corrupt if the bytes are no Packet of client.fbs, or one without a body.
+    // Fails with ErrorKind::corrupt if the bytes are no Packet of client.fbs, or are a Packet
+    // without a body.
     static base::Result<Packet> verify(std::vector<std::byte> bytes,
                                        std::vector<base::UniqueFd> fds);
 
@@ -48,20 +51,20 @@ class Packet {
     std::vector<base::UniqueFd> fds_;
 };
 
-// Ends a message whose body is `body`, ready to be sent.
+// Finishes a message with the body `body`. The message is then ready to be sent.
 template <typename T>
 void finish_packet(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<T> body) {
     builder.Finish(wire::CreatePacket(builder, wire::BodyTraits<T>::enum_value, body.Union()));
 }
 
-// The daemon's Failed as an Error. Kinds that this library does not know count as internal.
+// Returns the daemon's Failed as an Error. Kinds that this library does not know count as internal.
 base::Error error_of(const wire::Failed& failed);
 
-// The kind with this number on the wire, internal if there is none.
+// Returns the kind with this number on the wire, or internal if there is none.
 base::ErrorKind kind_of(int32_t number);
 
-// Text of the daemon for people: absent is empty, control characters become '?', at most
-// `bytes_max` bytes.
+// Makes a text of the daemon printable for people. An absent text becomes empty. Control characters
+// become '?'. The result has at most `bytes_max` bytes.
 std::string printable(const flatbuffers::String* text, size_t bytes_max);
 std::string printable(std::string_view text, size_t bytes_max);
 

@@ -27,7 +27,7 @@ TEST(Packet, IsWhatItWasMadeOf) {
     EXPECT_EQ(packet->body<wire::Failed>(), nullptr);
 }
 
-// What the schema's verifier alone lets pass.
+// The schema's verifier alone accepts these messages.
 TEST(Packet, WithoutAMessageIsRefused) {
     flatbuffers::FlatBufferBuilder neither;
     neither.Finish(wire::CreatePacket(neither));

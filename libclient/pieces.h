@@ -1,4 +1,4 @@
-// Pieces of what several buffers hold, counted over all of them.
+// Pieces of the contents of several buffers. Elements are counted over all of the buffers.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace pace::client {
 
-// Calls each(part, begin, end) for the elements [first, first + count) of `parts`, each of which has a `count`. Returns how many there
-// were.
+// Calls each(part, begin, end) for the elements [first, first + count) of `parts`. Every part has a
+// `count`. Returns how many elements there were.
 template <typename Part, typename Each>
 uint64_t for_piece(std::span<const Part> parts, uint64_t first, uint64_t count, Each each) {
     uint64_t at = 0;

@@ -37,7 +37,7 @@ Result<std::unique_ptr<ReadySignal>> ReadySignal::create() {
 
 Result<> ReadySignal::attach(int bell, int socket) {
     PACE_TRY(add(epoll_.get(), bell, EPOLLIN));
-    // Hang-ups only: answers to calls are not the trainer's business.
+    // Watches for hang-ups only. Answers to calls do not concern the trainer.
     return add(epoll_.get(), socket, EPOLLRDHUP);
 }
 

@@ -1,9 +1,10 @@
-// ReadySignal: one descriptor that polls readable while ended requests wait to be collected, or the
-// daemon is gone.
+// ReadySignal: one descriptor that polls readable while ended requests wait to be collected, or
+// when the daemon is gone.
 //
-// It is an epoll set, so that it stays the same when the session reconnects: the completion ring's
-// bell (ended requests still in the ring), the socket (the daemon's death), and an event of our own
-// (requests that some thread has taken off the ring and their owners have not collected).
+// The descriptor is an epoll set. It therefore stays the same when the session reconnects. The set
+// watches the bell of the completion ring (ended requests still in the ring), the socket (the
+// daemon's death), and an event of our own (requests that some thread has taken off the ring and
+// whose owners have not collected them).
 #pragma once
 
 #include <memory>
@@ -20,11 +21,11 @@ class ReadySignal {
     int fd() const { return epoll_.get(); }
 
     // Watches a connection's bell and socket. Detach before either is closed: the daemon holds the
-    // bell too, so that closing it here would not take it out of the set.
+    // bell too, so closing the bell here would not take it out of the set.
     base::Result<> attach(int bell, int socket);
     void detach(int bell, int socket);
 
-    // Whether ended requests wait in the session's table.
+    // Tells whether ended requests wait in the session's table.
     void set_ended(bool any);
 
   private:

@@ -20,7 +20,7 @@ static_assert(kRingSlotsMax <= kSlotMask);
 
 void RequestTable::set_limit(uint32_t slots) {
     limit_ = slots;
-    // Never shrinks: ended requests of an earlier connection may wait in the upper slots.
+    // The table never shrinks: ended requests of an earlier connection may wait in the upper slots.
     if (slots_.size() < slots) slots_.resize(slots);
 }
 

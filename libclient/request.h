@@ -1,8 +1,8 @@
 // RequestTable: the requests of a session, from submission until they are collected.
 //
-// A request holds its slot until it is collected, so that nothing here grows, and nothing is
-// allocated once the member lists have found their size. An id is (number << 16 | slot): found at
-// once, never reused, never 0. Not thread-safe: the session locks.
+// A request holds its slot until it is collected, so the table does not grow. Nothing is allocated
+// once the member lists have found their size. An id is (number << 16 | slot). An id is found at
+// once, is never reused and is never 0. The table is not thread-safe: the session locks.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace pace::client {
 
 struct RequestHandle {
-    uint64_t session = 0;  // stamp
+    uint64_t session = 0;  // the stamp of the session
     uint64_t id = 0;
 };
 
@@ -31,29 +31,40 @@ struct Part {
 };
 
 struct Request {
-    uint64_t id = 0;           // 0: the slot is free
-    bool ended = false;        // `end` tells how
-    uint64_t ended_as = 0;     // the how manieth of the session to end
-    bool keeps_local = false;  // its buffers are the trainer's still; copies of them are averaged
-    bool stages = false;       // some of its buffers are copies of the trainer's own memory
-    bool adding = false;       // a thread works on the trainer's own memory
+    uint64_t id = 0;     // 0: the slot is free
+    bool ended = false;  // `end` tells how
+    // The number of requests of the session that had ended when this one ended, including this one.
+    uint64_t ended_as = 0;
+    // The buffers stay the trainer's and the daemon averages copies of them.
+    bool keeps_local = false;
+    // Some of the buffers are copies of the trainer's own memory.
+    bool stages = false;
+    // A thread works on the trainer's own memory.
+    bool adding = false;
     protocol::Verb verb = protocol::Verb::barrier;
-    uint64_t added = 0;  // elements that are done there
+    // The number of elements of the trainer's own memory that are done.
+    uint64_t added = 0;
     protocol::Order order = protocol::Order::all_at_once;
     uint64_t iteration = 0;
-    uint64_t elements = 0;  // that are given
-    uint64_t ready = 0;     // of them, as the trainer said last
+    // The number of elements that the call gives.
+    uint64_t elements = 0;
+    // The number of given elements that are ready, as the trainer said last.
+    uint64_t ready = 0;
     uint64_t user_data = 0;
-    std::vector<Part>
-        parts;  // what it names: `given` of them, then those where the result goes, if that is elsewhere
+    // The parts that the request names. The first `given` parts are the inputs. If the result goes
+    // elsewhere, the parts for the result follow.
+    std::vector<Part> parts;
     uint32_t given = 0;
-    std::shared_ptr<Gpu> gpu;  // on which its buffers are; null: on the host
-    std::shared_ptr<const Gpu::Waiting> daemon_events;  // of the daemon that it was given to
-    protocol::WriteState contents =
-        protocol::WriteState::untouched;  // where no daemon tells the end
+    // The GPU that holds the buffers. Null means that the buffers are on the host.
+    std::shared_ptr<Gpu> gpu;
+    // The events of the daemon to which the request was given.
+    std::shared_ptr<const Gpu::Waiting> daemon_events;
+    // What the buffers hold if no daemon tells the end.
+    protocol::WriteState contents = protocol::WriteState::untouched;
     Completion end;
 
-    // What is given, and where the result goes.
+    // inputs() returns the parts that are given. results() returns the parts to which the result
+    // goes.
     std::span<const Part> inputs() const { return std::span(parts).first(given); }
     std::span<const Part> results() const {
         return is_out_of_place() ? std::span(parts).subspan(given) : inputs();
@@ -67,35 +78,37 @@ class RequestTable {
   public:
     explicit RequestTable(uint64_t stamp) : stamp_(stamp) {}
 
-    // At most `slots` requests in flight from now on.
+    // Allows at most `slots` requests in flight from now on.
     void set_limit(uint32_t slots);
 
-    // A new request in flight. Fails with `limit`.
+    // Begins a new request in flight. Fails with `limit`.
     base::Result<Request*> begin();
     // Undoes begin() for a request that was not submitted.
     void abandon(Request& request);
 
     RequestHandle handle(const Request& request) const { return {stamp_, request.id}; }
 
-    // The request of a handle, ended or not. Fails with `handle` and a message for null, foreign
-    // and collected ones.
+    // Returns the request of a handle, ended or not. Fails with `handle` and a message if the
+    // handle is null, of another session or of a collected request.
     base::Result<Request*> find(RequestHandle handle);
 
-    // That one of the wanted requests which has ended first, those that a thread adds the average of last. Empty: of all. Null: none has
-    // ended yet. Fails with `handle`, and, where none is named, with `not_found` if there is none.
+    // Returns the wanted request that has ended first. Requests whose memory a thread works on come
+    // last. An empty `wanted` means all requests. Null means that none has ended yet. Fails with
+    // `handle` if a wanted handle is bad. Fails with `not_found` if `wanted` is empty and the
+    // session has no request.
     base::Result<Request*> ended(std::span<const RequestHandle> wanted);
 
-    // The request in flight with this id, nullptr if there is none.
+    // Returns the request in flight with this id, or nullptr if there is none.
     Request* in_flight(uint64_t id);
     uint32_t count_in_flight() const { return in_flight_; }
     uint32_t count_ended() const { return ended_; }
 
-    // The request has ended as `request.end` tells.
+    // Marks the request as ended. `request.end` tells how the request ended.
     void end(Request& request);
-    // Its end has been told to the caller: the handle is void.
+    // The caller has been told how the request ended. The handle becomes void.
     void collect(Request& request);
 
-    // Calls `visit(Request&)` for each request in flight; it may end them.
+    // Calls `visit(Request&)` for each request in flight. `visit` may end requests.
     template <typename Visit>
     void for_each_in_flight(Visit visit) {
         for (Request& request : slots_)

@@ -1,4 +1,5 @@
-// Results that go elsewhere than to where the contents are: how they are named, checked, kept and copied.
+// Results that go to other buffers than the inputs: how such results are named, checked, kept and
+// copied.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -35,7 +36,7 @@ class ResultsTest : public SessionFixture {
         operation.results = results;
         return session_->submit(operation);
     }
-    // What the call is refused with.
+    // Returns the error message of a refused call.
     std::string refusal(const std::vector<Slice>& slices, const std::vector<Slice>& results,
                         Verb verb = Verb::sync) {
         const auto request = call(verb, slices, results);
@@ -43,7 +44,7 @@ class ResultsTest : public SessionFixture {
         EXPECT_EQ(request.error().kind, ErrorKind::invalid);
         return request.error().message;
     }
-    // As the daemon has got it.
+    // Returns the submission as the daemon has received it.
     SubmissionEntry submission_of(RequestHandle request) {
         SubmissionEntry entry{};
         while (entry.id != request.id) daemon_->with_peer([&](Peer&) { entry = seen_; });
@@ -90,7 +91,7 @@ TEST_F(ResultsTest, UnlikeWhatIsGivenAreRefusedByName) {
               "none");
     EXPECT_EQ(refusal({{given_, 0, 2}}, {{result_, 15, 2}}),
               "options->call.results[0].count is 2; give 1 to 1, or PACE_REST");
-    // Nothing of all that is left.
+    // The refused calls left no claims.
     EXPECT_TRUE(call(Verb::sync, {{given_}}, {{result_}}));
 }
 
@@ -135,7 +136,8 @@ TEST_F(ResultsTest, OfVerbsThatHaveNoneAreRefused) {
             std::string::npos);
 }
 
-// Memory that is copied: what is given is copied in, and the result out, to where it is wanted.
+// The input is copied in from the trainer's own memory. The result is copied out to the memory that
+// the call names.
 TEST_F(ResultsTest, InMemoryOfTheTrainersOwnAreCopiedThere) {
     std::vector<float> given(16, 3);
     std::vector<float> result(16, -1);
@@ -164,7 +166,7 @@ TEST_F(ResultsTest, InMemoryOfTheTrainersOwnAreCopiedThere) {
     EXPECT_EQ(result, wanted);
 }
 
-// What was given can be given again, whatever of a result there is.
+// The inputs can be given again, whatever part of a result there is.
 TEST_F(ResultsTest, AreWhatAGoneDaemonMayHaveTorn) {
     const auto request = call(Verb::sync, {{given_}}, {{result_}});
     ASSERT_TRUE(request);

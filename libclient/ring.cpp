@@ -39,7 +39,7 @@ bool is_valid(Outcome outcome) {
     return false;
 }
 
-// A bell must never block the trainer: neither a full counter nor an empty one.
+// A bell must never block the trainer, whether its counter is full or empty.
 Result<> set_nonblocking(const UniqueFd& bell) {
     const int flags = fcntl(bell.get(), F_GETFL);
     if (flags < 0 || fcntl(bell.get(), F_SETFL, flags | O_NONBLOCK) != 0)
@@ -80,7 +80,7 @@ protocol::RingHeader& ClientRing::header() const {
     return *reinterpret_cast<protocol::RingHeader*>(memory_.data());
 }
 
-// Of the entry with this index in the part that begins there.
+// Returns the entry with this index in the part of the ring that begins at offset `part`.
 std::byte* ClientRing::slot(size_t part, uint32_t stride, uint32_t index) const {
     return memory_.data() + part + size_t{stride} * (index & (layout_.slots - 1));
 }
@@ -115,13 +115,13 @@ void ClientRing::submit() {
     std::byte* const place = slot(layout_.submissions(), stride, submission_tail_);
     const size_t named = protocol::slices_named(*next_) * sizeof(protocol::SubmittedSlice);
     std::memcpy(place, next_.get(), offsetof(SubmissionEntry, slices) + named);
-    // What only a newer daemon knows.
+    // The fields that only a newer daemon knows are zero.
     if (stride > sizeof(SubmissionEntry))
         std::memset(place + sizeof(SubmissionEntry), 0, stride - sizeof(SubmissionEntry));
     protocol::RingControl& submission = header().submission;
     submission.tail.value.store(++submission_tail_, std::memory_order_seq_cst);
     if (submission.consumer_sleeps.value.load(std::memory_order_seq_cst) == 0) return;
-    // The bell's only failure is a full counter: then it rings already.
+    // The write to the bell fails only if the counter is full. The bell then rings already.
     const uint64_t one = 1;
     (void)!write(submission_bell_.get(), &one, sizeof(one));
 }
@@ -151,7 +151,7 @@ Result<bool> ClientRing::take_completion(Completion* ret_completion) {
                           layout_.slots);
 
     const protocol::RingStrides& strides = layout_.strides;
-    // What only a newer library knows is zero.
+    // The fields that only a newer library knows are zero.
     ret_completion->entry = CompletionEntry{};
     std::memcpy(static_cast<void*>(&ret_completion->entry),
                 slot(layout_.completions(), strides.completion, head),
@@ -204,7 +204,7 @@ protocol::WriteState ClientRing::written(uint64_t request) const {
 }
 
 std::string ClientRing::awaited(uint64_t request) const {
-    constexpr int kLooks = 4;  // it changes about once a second
+    constexpr int kLooks = 4;  // the text changes about once a second
     using protocol::WaitText;
     const auto text_at = [this](uint32_t index) {
         return reinterpret_cast<const WaitText*>(

@@ -1,10 +1,11 @@
-// ClientRing: the trainer's side of the rings of protocol/ring.h: produces submissions, consumes
-// completions.
+// ClientRing: the trainer's side of the rings of protocol/ring.h. A ClientRing produces submissions
+// and consumes completions.
 //
-// The daemon's bytes are not believed: indices are kept here and only published there, an entry is
-// copied once and then checked. `corrupt` means that the connection must be severed.
+// The daemon's bytes are not trusted. Indices are kept here and only published in the shared
+// memory. An entry is copied once and then checked. `corrupt` means that the connection must be
+// severed.
 //
-// Threads: one at a time, except has_completions().
+// Threads: one thread at a time, except for has_completions().
 #pragma once
 
 #include <atomic>
@@ -20,52 +21,54 @@
 
 namespace pace::client {
 
-// More slots than a request id has room for would be a daemon gone mad.
+// A request id has no room for more slots. A daemon that offers more is faulty.
 inline constexpr uint32_t kRingSlotsMax = 4096;
 
-// A completion as checked, with its member list.
+// A checked completion with its member list.
 struct Completion {
     protocol::CompletionEntry entry;
-    std::vector<protocol::MemberEntry> members;  // capacity is kept from one use to the next
+    std::vector<protocol::MemberEntry> members;  // the capacity is kept from use to use
 };
 
 class ClientRing {
   public:
-    // Takes what came with Joined. Refuses memory that is too small, unsealed or says otherwise in
-    // its header, and sizes out of bounds.
+    // Takes the memory and bells that came with Joined. Refuses sizes that are out of bounds.
+    // Refuses memory that is too small or unsealed, or whose header contradicts the message.
     static base::Result<ClientRing> adopt(base::UniqueFd memory, base::UniqueFd submission_bell,
                                           base::UniqueFd completion_bell,
                                           const protocol::RingLayout& told, uint32_t version);
 
     uint32_t slots() const { return layout_.slots; }
 
-    // The next submission, zero but for its slices, for the caller to fill in. Fails with `corrupt` if
-    // the daemon has not taken a submission whose end it has told.
+    // Returns the next submission for the caller to fill in. All fields except the slices are zero.
+    // Fails with `corrupt` if the daemon has told the end of a submission that the daemon has not
+    // taken. Fails with `limit` if notes were pushed and the ring is full.
     base::Result<protocol::SubmissionEntry*> next_submission();
 
-    // Publishes it, and wakes the daemon if that sleeps.
+    // Publishes the submission. Wakes the daemon if the daemon sleeps.
     void submit();
     // Pushes a note of this verb. Fails with `limit` if the ring is full.
     base::Result<> note(protocol::Verb verb, uint64_t iteration, uint64_t id = 0);
 
-    // Cheap; any thread.
+    // Cheap. Any thread may call this method.
     bool has_completions() const;
 
-    // The next completion into `ret_completion`; false if there is none.
+    // Copies the next completion into `ret_completion`. Returns false if there is none.
     base::Result<bool> take_completion(Completion* ret_completion);
 
-    // Whether the daemon must ring the bell at each completion. After `true`, look at
-    // has_completions() once more before sleeping on the bell.
+    // Tells the daemon whether to ring the bell at each completion. After set_sleeping(true), look
+    // at has_completions() once more before sleeping on the bell.
     void set_sleeping(bool sleeping);
 
-    // Empties the bell. Do it before taking completions, never after.
+    // Empties the bell. Call this method before taking completions, never after.
     void clear_bell();
 
-    // What the buffers of a request hold whose end the daemon has not told and will not. A word that is none counts
-    // as writing.
+    // Returns what the buffers of a request hold, if the daemon has not told the end of the request
+    // and will not tell it. A state word that is not valid counts as writing.
     protocol::WriteState written(uint64_t request) const;
 
-    // What the daemon says that a request in flight waits for; empty if it says nothing. Not to be believed, nor shown as it is.
+    // Returns what the daemon says that a request in flight waits for. Empty means that the daemon
+    // says nothing. The text is not to be trusted, nor to be shown without making it printable.
     std::string awaited(uint64_t request) const;
 
     int completion_bell() const { return completion_bell_.get(); }
@@ -80,13 +83,15 @@ class ClientRing {
 
     protocol::RingLayout layout_;
     base::MappedMemfd memory_;
-    std::unique_ptr<protocol::SubmissionEntry> next_;  // until it is submitted
+    // The submission that is being filled in.
+    std::unique_ptr<protocol::SubmissionEntry> next_;
     base::UniqueFd submission_bell_;
     base::UniqueFd completion_bell_;
     uint32_t submission_tail_ = 0;
-    bool noted_ = false;  // what the daemon has not taken may be notes
-    // Atomic because a thread that waits for completions looks at it while another takes them.
-    // Behind a pointer so that the ring can move.
+    // Notes were pushed, so the entries that the daemon has not taken may be notes.
+    bool noted_ = false;
+    // The index is atomic because a thread that waits for completions reads the index while another
+    // thread takes completions. The index is behind a pointer so that the ring can move.
     std::unique_ptr<std::atomic<uint32_t>> completion_head_;
 };
 

@@ -20,7 +20,8 @@ bool is_set(const char* text) {
 }
 
 Result<std::string> checked(const char* given, std::string_view what) {
-    // Bounded: a text without its terminating zero must not be read to the end of the heap.
+    // The length is bounded: a text without its terminating zero must not be read to the end of the
+    // heap.
     std::string id(given, strnlen(given, protocol::kNameBytesMax + 1));
     const bool is_printable =
         std::all_of(id.begin(), id.end(), [](char c) { return c > ' ' && c <= '~'; });
@@ -30,7 +31,7 @@ Result<std::string> checked(const char* given, std::string_view what) {
                       protocol::kNameBytesMax);
 }
 
-// Of a launcher: whatever does not fit is made to.
+// Makes a launcher's identity fit: cuts it and replaces characters that are not allowed.
 std::string fitted(std::string id) {
     if (id.size() > protocol::kNameBytesMax) id.erase(0, id.size() - protocol::kNameBytesMax);
     std::replace_if(
@@ -38,15 +39,16 @@ std::string fitted(std::string id) {
     return id;
 }
 
-// torchrun names every rendezvous alike that was given no name, and each of its agents counts restarts by
-// itself: the number is no part of what all workers share.
+// torchrun gives the same name to every rendezvous that was given no name. Each agent of torchrun
+// counts restarts by itself. The count is therefore not part of the identity, which all workers
+// share.
 std::string torchrun_id(const Environment& environment) {
     const char* id = environment("TORCHELASTIC_RUN_ID");
     if (!is_set(id) || std::strcmp(id, "none") == 0) return {};
     return fitted(std::string("torchrun-") + id);
 }
 
-// A step is one srun; a job that is requeued keeps its number.
+// A step is one srun. A job that is requeued keeps its number.
 std::string slurm_id(const Environment& environment) {
     const char* job = environment("SLURM_JOB_ID");
     if (!is_set(job)) return {};

@@ -1,4 +1,5 @@
-// RunIdentity: which execution of its job a worker is of, so that a rerun is not taken for a return.
+// RunIdentity: the execution of the job to which a worker belongs. The identity keeps a rerun from
+// being taken for a worker that returns.
 #pragma once
 
 #include <functional>
@@ -11,17 +12,21 @@
 namespace pace::client {
 
 struct RunIdentity {
-    std::string id;  // empty: the job's name alone says what it is
+    // Empty means that the run has no identity apart from the job's name.
+    std::string id;
     protocol::client::Rerun rerun = protocol::client::Rerun::when_all_died;
 };
 
-// Null for a name that is not set, as getenv.
+// Returns the value of a variable, or null if the variable is not set, like getenv.
 using Environment = std::function<const char*(const char* name)>;
 
-// In this order: `given` (null: not), PACE_RUN_ID, torchrun's and Slurm's variables. An identity that the user
-// gives names one run however often its workers die; a launcher starts all workers of a run together, so
-// that one that opens while none lives is of another. `resume`: it never is.
-// ErrorKind::invalid for an identity that is empty, longer than a job's name may be, or not printable.
+// Returns the identity of the run. The sources are, in this order: `given` (null means not given),
+// PACE_RUN_ID, torchrun's variables, Slurm's variables.
+// An identity that the user gives names one run, however often its workers die. A launcher starts
+// all workers of a run together. With a launcher's identity, a worker that opens while no worker
+// lives therefore belongs to another run. With `resume` the worker never belongs to another run.
+// Fails with ErrorKind::invalid if an identity that the user gives is empty, longer than a job's
+// name may be, or not printable.
 base::Result<RunIdentity> run_identity(const char* given, bool resume,
                                        const Environment& environment);
 

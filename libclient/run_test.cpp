@@ -32,7 +32,7 @@ TEST(RunIdentity, IsWhatTheUserSaysBeforeWhatALauncherSays) {
     EXPECT_EQ(identity(both).rerun, Rerun::never);
 }
 
-// Each agent counts the restarts of its own workers: those of one rendezvous may differ.
+// Each agent counts the restarts of its own workers. The counts of one rendezvous may differ.
 TEST(RunIdentity, IsTorchrunsRendezvousWithoutItsCount) {
     const Variables torchrun{{"TORCHELASTIC_RUN_ID", "a b"}, {"TORCHELASTIC_RESTART_COUNT", "2"}};
     EXPECT_EQ(identity(torchrun).id, "torchrun-a_b");

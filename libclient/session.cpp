@@ -1,4 +1,5 @@
-// Opening, closing, reconnecting. Buffers are in session_buffers.cpp, what happens to requests in session_requests.cpp.
+// Opening, closing, reconnecting. Buffers are in session_buffers.cpp. The life of requests is in
+// session_requests.cpp.
 #include "libclient/session.h"
 
 #include <algorithm>
@@ -21,19 +22,35 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A session that opens is not kept waiting for a daemon that is not there, except for a moment in
-// which one may be starting.
+// A session that opens does not wait for a daemon that is absent. The session allows only this
+// moment, in which a daemon may be starting.
 constexpr Duration kAbsentAtOpen = milliseconds(250);
-// One that is there is given so long to answer, whatever the caller's patience.
+// A daemon that is there gets at least this time to answer, even if the caller allows less.
 constexpr Duration kAnswerMin = milliseconds(1000);
 
 constexpr Duration kReportEvery = milliseconds(100);
 
-// Where a GPU exports no descriptors of its memory.
+// The error for a GPU that exports no descriptors of its memory.
 Error lost_with_daemon() {
     return make_error(ErrorKind::closed,
                       "a buffer was on a GPU whose memory goes with the daemon that made it; open "
                       "another session");
+}
+
+// A buffer that a new daemon gets.
+struct Handing {
+    protocol::DType type;
+    uint64_t count;
+    int memory;
+    bool temporary;
+    std::shared_ptr<const GpuMemory> gpu_memory;
+};
+
+Result<DaemonBuffer> hand(Connection& connection, const Handing& buffer, TimePoint deadline) {
+    if (buffer.gpu_memory)
+        return connection.hand_buffer(buffer.type, buffer.count, *buffer.gpu_memory, deadline);
+    return connection.hand_buffer(buffer.type, buffer.count, buffer.memory, buffer.temporary,
+                                  deadline);
 }
 
 }  // namespace
@@ -77,7 +94,7 @@ Session::Session(Endpoint endpoint, KnownJob job, Introduction standing, Duratio
 }
 
 Session::~Session() {
-    // A forked child shares the socket: to sever it would end the parent's session.
+    // A forked child shares the socket. Severing the socket would end the parent's session.
     if (!fork_mark_.in_child()) connection_->sever();
 }
 
@@ -101,7 +118,7 @@ Result<bool> Session::leave(TimePoint deadline) {
     connection_->sever();
     collected_.notify_all();
     if (told) return true;
-    // A daemon that does not answer in time cannot be told from one that goes at that moment.
+    // A daemon that does not answer in time cannot be told from a daemon that dies at that moment.
     if (connection && base::now() >= deadline) return false;
     return std::move(told).error();
 }
@@ -166,7 +183,8 @@ Result<> Session::reconnect() {
     }
 }
 
-// The buffer table does not change meanwhile: that needs setup_mutex_, which we hold.
+// The buffer table does not change during this method: changes need setup_mutex_, which the caller
+// holds.
 Result<> Session::try_reconnect(TimePoint deadline) {
     const auto standing = [this] {
         const std::scoped_lock lock(mutex_);
@@ -176,13 +194,6 @@ Result<> Session::try_reconnect(TimePoint deadline) {
                                                  {deadline, deadline, interruptible_}));
 
     PACE_TRY(share_gpus(*connection, deadline));
-    struct Handing {
-        protocol::DType type;
-        uint64_t count;
-        int memory;
-        bool temporary;
-        std::shared_ptr<const GpuMemory> gpu_memory;
-    };
     std::vector<Handing> buffers;
     {
         const std::scoped_lock lock(mutex_);
@@ -198,11 +209,7 @@ Result<> Session::try_reconnect(TimePoint deadline) {
     std::vector<DaemonBuffer> handed;
     handed.reserve(buffers.size());
     for (const Handing& buffer : buffers) {
-        auto taken =
-            buffer.gpu_memory
-                ? connection->hand_buffer(buffer.type, buffer.count, *buffer.gpu_memory, deadline)
-                : connection->hand_buffer(buffer.type, buffer.count, buffer.memory,
-                                          buffer.temporary, deadline);
+        auto taken = hand(*connection, buffer, deadline);
         if (!taken) return settled(std::move(taken).error());
         handed.push_back(*taken);
     }

@@ -1,29 +1,32 @@
 // Session: one worker of one job, from the trainer's side.
 //
-// Threads. Every method may be called from any thread. Two locks, taken in this order:
+// Threads. Every method may be called from any thread. There are two locks, taken in this order:
 //
-//   setup_mutex_  one set-up call at a time on the socket: buffers, reconnecting. Held while the
-//                 daemon answers.
-//   mutex_        the tables, the rings' indices, which connection is current. Held for moments.
+//  setup_mutex_  allows one set-up call at a time on the socket: buffers, reconnecting. The lock
+//                is held while the daemon answers.
+//  mutex_        guards the tables, the rings' indices and the current connection. The lock is
+//                held for moments only.
 //
-// Waiting. Completions arrive on a ring with one consumer, but any number of threads wait. The
-// first to come is the *collector*: it spins and sleeps on the connection without mutex_, then
-// takes what came off the ring, ends the requests, and wakes the others, one of whom collects next
-// if its own request has not ended. While there is a collector nobody else takes completions, or
-// the collector could sleep on although its request has ended.
+// Waiting. Completions arrive on a ring with one consumer, but any number of threads may wait. The
+// first thread that waits is the *collector*. The collector spins and sleeps on the connection
+// without mutex_. The collector then takes the completions off the ring, ends the requests and
+// wakes the other threads. One of these threads collects next if its own request has not ended.
+// While there is a collector, no other thread takes completions. Otherwise the collector could
+// sleep on although its request has ended.
 //
-// The daemon's death. Whoever notices it (a hang-up on the socket, a lie in the ring) *loses* the
-// connection: every request in flight ends as failed with `unavailable`, once. The next verb or
-// buffer call reconnects, and hands the new daemon the memory of every buffer: pointers and handles
-// stay good.
+// The daemon's death. A thread that notices the death (a hang-up on the socket, invalid data in the
+// ring) *loses* the connection: every request in flight ends as failed with `unavailable`, once.
+// The next verb or buffer call reconnects and hands the new daemon the memory of every buffer.
+// Pointers and handles stay valid.
 //
-//                 open()                     lose()
-//     (nothing) ──────────▶ connected ──────────────────▶ gone
-//                               ▲                           │
-//                               └────── reconnect() ────────┘
+//                open()                     lose()
+//    (nothing) ──────────▶ connected ──────────────────▶ gone
+//                              ▲                           │
+//                              └────── reconnect() ────────┘
 //
-// The end. leave() says good-bye, and nothing but the destructor may follow. A session that is destroyed without it has ended as if
-// its worker had died: what is thrown away by a garbage collector or by an exception says no good-bye for a worker.
+// The end. leave() says good-bye. After leave() only the destructor may follow. A session that is
+// destroyed without leave() has ended as if its worker had died: a garbage collector or an
+// exception that destroys a session says no good-bye for the worker.
 #pragma once
 
 #include <atomic>
@@ -57,12 +60,16 @@ struct SessionInfo {
     uint32_t rank = 0;
     uint32_t world = 0;
     bool under_way = false;
-    bool deserted = false;    // by all its workers
-    uint64_t generation = 0;  // of the daemon
+    // All workers of the job had deserted it.
+    bool deserted = false;
+    // The generation of the daemon.
+    uint64_t generation = 0;
     std::string job;
     std::string node;
-    std::string run;     // its identity; empty: none
-    uint64_t began = 0;  // the run, in nanoseconds since 1970
+    // The identity of the run. Empty means that the run has no identity.
+    std::string run;
+    // When the run began, in nanoseconds since 1970.
+    uint64_t began = 0;
 };
 
 struct CreatedBuffer {
@@ -77,71 +84,89 @@ struct BufferInfo {
     void* data = nullptr;
     bool restored = false;
     bool staged = false;
-    uint64_t twin_bytes =
-        0;  // of a copy besides: on the host of what is on a GPU, or of memory that is staged
+    // The size of a second copy of the buffer on the host, for a buffer on a GPU or for memory that
+    // is staged.
+    uint64_t twin_bytes = 0;
 };
 
-// A buffer, and what keeps its memory though it is freed; null where nothing of the session's can: it is the trainer's own, or goes with the
-// daemon.
+// A buffer, and the owner of its memory, which keeps the memory when the buffer is freed. The owner
+// is null if nothing of the session can keep the memory: the memory is the trainer's own, or is
+// lost with the daemon.
 struct SharedBuffer {
     BufferInfo info;
     std::shared_ptr<const void> memory;
 };
 
-// Memory that the trainer has already; all absent: new memory.
+// Memory that the trainer has already. If no field is set, the buffer gets new memory.
 struct Imported {
-    std::byte* pointer = nullptr;  // of the host: staged, copied at calls and back at their ends
-    int fd = -1;  // of a memfd, or of an allocation on a GPU; the caller keeps the descriptor
-    bool is_copy = false;  // new memory, for a copy of another buffer
+    // The trainer's memory. Memory on a GPU is shared. Memory of the host is staged: a call copies
+    // the memory in, and the end of the call copies the result back.
+    std::byte* pointer = nullptr;
+    // The descriptor of a memfd, or of an allocation on a GPU. The caller keeps the descriptor.
+    int fd = -1;
+    // The buffer gets new memory, for a copy of another buffer.
+    bool is_copy = false;
 };
 
-// Who waits: the calling thread, or, for the result of a request whose buffers are on a GPU, a stream of that GPU.
+// The waiter: the calling thread, or a stream of a GPU. A stream can wait for the result of a
+// request whose buffers are on the stream's GPU.
 struct Waiter {
-    bool by_signals =
-        false;  // the wait ends, as RequestEnd::interrupted, when a signal has come, and often besides
+    // A signal ends the wait, with RequestEnd::interrupted. The wait often ends so without a
+    // signal, too.
+    bool by_signals = false;
     bool is_stream = false;
     uint32_t ordinal = 0;  // of the stream's GPU
     base::cuda::CUstream stream = nullptr;
-    bool finishes = false;  // does what is left to copy of an ended request, whatever the deadline
+    // The thread copies all that is left of an ended request, even after the deadline.
+    bool finishes = false;
 };
 
-// A stream of a GPU, and which GPU.
+// A stream and the GPU to which the stream belongs.
 struct Stream {
     uint32_t ordinal = 0;
     base::cuda::CUstream stream = nullptr;
 };
 
-// How messages name Operation::results, as the C interface's callers gave them.
+// The name of Operation::results in messages, as callers of the C interface write it.
 inline constexpr std::string_view kResults = "options->call.results";
 
 struct Operation {
     protocol::Verb verb = protocol::Verb::barrier;
     std::span<const Slice> slices{};
-    std::span<const Slice> results{};  // where the result goes, as many and alike; empty: there
-    uint64_t user_data = 0;            // told with its end
-    std::optional<Stream>
-        after{};  // what makes the buffers' contents, if they are on a GPU; none: its default stream
+    // Where the result goes. There are as many result slices as slices, with equal counts and
+    // types. Empty means that the result goes to the slices.
+    std::span<const Slice> results{};
+    // The session tells this value with the end of the request.
+    uint64_t user_data = 0;
+    // The stream that makes the buffers' contents, if the buffers are on a GPU. Without a value it
+    // is the GPU's default stream.
+    std::optional<Stream> after{};
     uint64_t iteration = 0;
     protocol::ReduceOp op = protocol::ReduceOp::mean;
     uint32_t root = 0;
-    protocol::Order order = protocol::Order::all_at_once;  // average
-    bool keep_local = false;                               // average
-    bool sparse = false;                                   // push: indices, values
-    uint64_t first = 0;                                    // push, pull
-    uint64_t entries = 0;                                  // push
+    protocol::Order order = protocol::Order::all_at_once;  // for average
+    bool keep_local = false;                               // for average
+    bool sparse = false;   // for push: the slices are indices and values
+    uint64_t first = 0;    // for push and pull
+    uint64_t entries = 0;  // for push
 };
 
-// How a request ended.
+// How a request ended. The caller sets `room` and `local_iteration`.
 struct RequestEnd {
-    std::span<protocol::MemberEntry> room;  // in: where to list members
-    RequestHandle handle{};                 // which it is
-    uint64_t user_data = 0;                 // as its operation had it
+    std::span<protocol::MemberEntry> room;  // input: where to list members
+    RequestHandle handle{};                 // the request that ended
+    uint64_t user_data = 0;                 // from its operation
     protocol::Verb verb = protocol::Verb::barrier;
-    uint64_t local_iteration = 0;  // in: that the worker has reached; 0: the call's
-    uint32_t listed = 0;           // of them, by rank
-    bool interrupted = false;      // it has not ended: the wait was interrupted
-    uint64_t staleness = 0;        // steps since the call that the average lacks
-    protocol::WriteState contents = protocol::WriteState::untouched;  // of one that the daemon left
+    // Input: the iteration that the worker has reached. 0 means the iteration of the call.
+    uint64_t local_iteration = 0;
+    // The number of members that are listed in `room`, ordered by rank.
+    uint32_t listed = 0;
+    // The wait was interrupted. The request has not ended.
+    bool interrupted = false;
+    // The number of steps since the call that the average lacks.
+    uint64_t staleness = 0;
+    // What the buffers hold if the daemon died before it told the end.
+    protocol::WriteState contents = protocol::WriteState::untouched;
     protocol::CompletionEntry entry{};
 
     std::string_view message() const { return {entry.message, entry.message_bytes}; }
@@ -149,79 +174,89 @@ struct RequestEnd {
 
 class Session {
   public:
-    // Connects and joins within `connect`; the same time bounds later reconnections and answers. `interruptible`: a signal that comes
-    // meanwhile, or while a call reconnects, ends the call with ErrorKind::interrupted.
+    // Connects and joins within `connect`. The same time bounds later reconnections and answers. If
+    // `interruptible` is set, a signal that comes during open() or during a later reconnection ends
+    // the call with ErrorKind::interrupted.
     static base::Result<std::unique_ptr<Session>> open(const Endpoint& endpoint,
                                                        const AskedOptions& asked, uint32_t rank,
                                                        base::Duration connect,
                                                        const RunIdentity& run = {},
                                                        bool interruptible = false);
 
-    // As if the worker had died, unless it has left.
+    // Ends the session as if the worker had died, unless the session has left its job.
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    // Leaves the job in order; requests that are not collected end unseen. From the call on every other one fails with `closed`. False:
-    // the daemon has been told, and has not answered by the deadline. Fails with `unavailable` if the daemon is gone.
+    // Leaves the job in order. Requests that are not collected end unseen. From this call on every
+    // other call fails with `closed`. Returns false if the daemon has been told and has not
+    // answered by the deadline. Fails with `unavailable` if the daemon is gone.
     base::Result<bool> leave(base::TimePoint deadline);
 
     base::Result<SessionInfo> info();
 
-    // How the training goes, for whoever watches. At most one report in a tenth of a second is told.
+    // Reports the progress of the training for whoever watches. The session sends at most one
+    // report in a tenth of a second and drops the others.
     base::Result<> report(const Progress& progress);
 
-    // A descriptor as ReadySignal says. From now on the daemon rings at every completion.
-    // It does not tell of results on GPUs that are only queued, of calls that are made from then on.
+    // Returns a descriptor as described in ReadySignal. From now on the daemon rings the bell at
+    // every completion. For calls that are made from now on, the daemon tells no result on a GPU
+    // that is only queued.
     base::Result<int> ready_fd();
 
-    // device: 0 for the host's memory, or 1 + the ordinal of a GPU.
+    // A `device` of 0 means the host's memory. Otherwise `device` is 1 + the ordinal of a GPU.
     base::Result<CreatedBuffer> create_buffer(protocol::DType type, uint64_t count,
                                               uint32_t device = 0, const Imported& imported = {});
     base::Result<BufferInfo> buffer_info(BufferHandle handle);
     base::Result<SharedBuffer> share_buffer(BufferHandle handle);
     base::Result<> free_buffer(BufferHandle handle);
-    // The same, but waits for nothing: the handle is void at once, and the buffer goes with the next call that makes or frees one, after
-    // the requests that name it.
+    // Like free_buffer, but waits for nothing. The handle is void at once. The buffer is freed by
+    // the next call that makes or frees a buffer, after the requests that name it.
     base::Result<> release_buffer(BufferHandle handle);
 
     // Begins an operation. Waits for nothing unless the session must reconnect.
     base::Result<RequestHandle> submit(const Operation& operation);
-    // Tells the daemon something that needs no answer (protocol::is_note). Lost if the daemon is gone. Fails with `verb`.
+    // Sends the daemon a note, which needs no answer (protocol::is_note). The note is lost if the
+    // daemon is gone. Fails with `verb` if the job's policy has no groups.
     base::Result<> note(protocol::Verb verb, uint64_t iteration);
 
-    // True: the request has ended, is told in `ret_end` and collected. False: it is in flight still
-    // at the deadline. A deadline that has passed looks once. An average of copies (keep_local) is added by then as far as the time
-    // allows, a piece at least; the request is told when all of it is.
+    // Returns true if the request has ended. The end is then in `ret_end` and the request is
+    // collected. Returns false if the request is still in flight at the deadline. With a deadline
+    // that has passed, the method looks once. An average of copies (keep_local) is added before the
+    // deadline, as far as the time allows, and at least one piece of it. The request is told when
+    // all of the average is added.
     base::Result<bool> wait(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter = {});
 
-    // The same of that one of `wanted` which has ended first; `ret_end` says which. Fails with `handle` if any of them is none.
+    // Like wait, for the request of `wanted` that has ended first. `ret_end` says which request it
+    // is. Fails with `handle` if any handle of `wanted` names no request.
     base::Result<bool> wait_any(std::span<const RequestHandle> wanted, base::TimePoint deadline,
                                 RequestEnd* ret_end, Waiter waiter = {});
 
-    // The same of whichever request of the session has ended first. Fails with `not_found` if there is none to end.
+    // Like wait, for the request of the session that has ended first. Fails with `not_found` if the
+    // session has no request that could end.
     base::Result<bool> next(base::TimePoint deadline, RequestEnd* ret_end, Waiter waiter = {});
 
-    // What a request that is in flight waits for, as its daemon says once it has lasted for long; else empty.
+    // Returns what a request in flight waits for. The daemon says so once the request has lasted
+    // for long. Otherwise the text is empty.
     std::string awaited(RequestHandle handle);
 
     base::Result<> cancel(RequestHandle handle);
 
-    // The first, or last, `elements` of an ordered average's buffers are ready.
+    // Tells that the first or last `elements` of an ordered average's buffers are ready.
     base::Result<> ready(RequestHandle handle, uint64_t elements);
 
   private:
     Session(Endpoint endpoint, KnownJob job, Introduction standing, base::Duration connect,
             std::shared_ptr<Connection> connection);
 
-    // Whether this process opened the session, and it has not left.
+    // Checks that this process opened the session and that the session has not left.
     base::Result<> check_open() const;
     base::Result<> check(const Operation& operation) const;
-    // Whatever the job's family.
+    // The checks that do not depend on the job's family.
     base::Result<> check_shape(const Operation& operation) const;
 
-    // These need mutex_.
+    // The following methods need mutex_.
     bool is_connected();
     static BufferInfo describe(Buffer& buffer);
     base::Result<RequestHandle> begin(const Operation& operation,
@@ -243,7 +278,7 @@ class Session {
     void end(Request& request);
     void learn_standing(const Request& request);
     void deliver(Request& request, RequestEnd* ret_end);
-    // session_gpu.cpp
+    // The following methods are in session_gpu.cpp.
     base::Result<> order(const Operation& operation, Request& request);
     base::Result<bool> meet_gpu(RequestHandle handle, base::TimePoint deadline, Waiter waiter,
                                 std::unique_lock<std::mutex>& lock);
@@ -260,13 +295,13 @@ class Session {
     base::Result<> install(std::shared_ptr<Connection> connection,
                            std::span<const DaemonBuffer> handed);
 
-    // These take the locks.
+    // The following methods take the locks.
     base::Result<> rehearse(const Operation& operation);
     base::Result<> provide_copies(std::span<const Slice> slices);
     base::Result<> provide_copy(BufferHandle handle);
     base::Result<> free_one(BufferHandle handle);
 
-    // These need setup_mutex_, and take mutex_.
+    // The following methods need setup_mutex_ and take mutex_.
     base::Result<Gpu*> open_gpu(uint32_t ordinal, Connection& connection);
     base::Result<> free_at(uint32_t index);
     void free_released();
@@ -289,12 +324,15 @@ class Session {
     bool collecting_ = false;
     bool gone_ = false;
     std::shared_ptr<Connection> connection_;
-    Introduction standing_;                          // with the next daemon
-    base::TimePoint reported_{};                     // when progress was told last
-    std::unique_ptr<ReadySignal> signal_;            // once ready_fd() was called
-    std::map<uint32_t, std::shared_ptr<Gpu>> gpus_;  // by ordinal; grows with setup_mutex_, too
+    // What the session tells the next daemon about itself.
+    Introduction standing_;
+    base::TimePoint reported_{};           // when progress was told last
+    std::unique_ptr<ReadySignal> signal_;  // set once ready_fd() was called
+    // The GPUs by ordinal. The map grows only with setup_mutex_ held, too.
+    std::map<uint32_t, std::shared_ptr<Gpu>> gpus_;
     BufferTable buffers_;
-    const bool found_under_way_;  // the run, when this worker joined it
+    // Whether the run was under way when this worker joined.
+    const bool found_under_way_;
     const bool found_deserted_;
     RequestTable requests_;
     Completion arriving_;

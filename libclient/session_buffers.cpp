@@ -1,4 +1,4 @@
-// Buffers: made, freed, and released to be freed later.
+// Buffers: making, freeing, and releasing them to be freed later.
 #include <fcntl.h>
 
 #include <cerrno>
@@ -15,18 +15,32 @@ using base::TimePoint;
 
 namespace {
 
-// A daemon that reserves memory writes every page: allow it a second for each of these, a guess
-// four times slower than the slowest machine seen.
+// A daemon that reserves memory writes every page. The daemon gets one second for this number of
+// bytes. The number is a guess, four times slower than the slowest machine seen.
 constexpr uint64_t kBytesPerSecond = uint64_t{256} << 20U;
 
-// The largest buffer, so that sizes cannot overflow: what a process can map.
+base::Duration time_for(uint64_t bytes) {
+    return std::chrono::seconds(bytes / kBytesPerSecond);
+}
+
+// The largest buffer: as much as a process can map. The bound keeps sizes from overflowing.
 constexpr uint64_t kBufferBytesMax = uint64_t{1} << 47U;
 
 bool is_null(BufferHandle handle) {
     return handle.session == 0 && handle.index == 0 && handle.generation == 0;
 }
 
-// Memory of the trainer's own, if there is any.
+Result<> check_elements(protocol::DType type, uint64_t count) {
+    if (!is_valid(type))
+        return make_error(ErrorKind::invalid, "type is {}; use PACE_F32, _F64, _F16 or _BF16",
+                          static_cast<unsigned>(type));
+    if (count == 0 || count > kBufferBytesMax / size_of(type))
+        return make_error(ErrorKind::invalid, "count is {}; give 1 to {} elements of type {}",
+                          count, kBufferBytesMax / size_of(type), name_of(type));
+    return {};
+}
+
+// Checks memory of the trainer's own.
 Result<> check_outside(const std::byte* outside, uint64_t count, protocol::DType type) {
     const size_t element_bytes = size_of(type);
     if (reinterpret_cast<uintptr_t>(outside) % element_bytes != 0)
@@ -41,7 +55,7 @@ Result<> check_outside(const std::byte* outside, uint64_t count, protocol::DType
                       static_cast<const void*>(outside), count * element_bytes, count);
 }
 
-// A memfd of the trainer's own becomes the daemon's, too.
+// Gives the daemon a memfd of the trainer's own.
 Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uint64_t count, int fd,
                                TimePoint deadline) {
     const size_t bytes = count * size_of(type);
@@ -56,13 +70,13 @@ Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uin
                           "count elements, in whole pages, sealed with F_SEAL_SHRINK, F_SEAL_GROW "
                           "and F_SEAL_SEAL",
                           fd, memory.error().message);
-    // Here and now, at this process's cost: the daemon then finds every page.
+    // The pages are populated here, at this process's cost. The daemon then finds every page.
     while (!memory->is_populated()) PACE_TRY(memory->populate(base::MappedMemfd::kPieceBytes));
     PACE_TRY_ASSIGN(daemon, connection.hand_buffer(type, count, memory->fd(), true, deadline));
     return NewBuffer{daemon, std::move(*memory), nullptr, false, true};
 }
 
-// The same of memory on a GPU.
+// Gives the daemon memory of the trainer's own on a GPU.
 Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uint64_t count,
                                Gpu& gpu, const Imported& imported, TimePoint deadline) {
     const size_t bytes = count * size_of(type);
@@ -78,13 +92,7 @@ Result<NewBuffer> share_memory(Connection& connection, protocol::DType type, uin
 Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count, uint32_t device,
                                              const Imported& imported) {
     PACE_TRY(check_open());
-    if (!is_valid(type))
-        return make_error(ErrorKind::invalid, "type is {}; use PACE_F32, _F64, _F16 or _BF16",
-                          static_cast<unsigned>(type));
-    if (count == 0 || count > kBufferBytesMax / size_of(type))
-        return make_error(ErrorKind::invalid, "count is {}; give 1 to {} elements of type {}",
-                          count, kBufferBytesMax / size_of(type), name_of(type));
-
+    PACE_TRY(check_elements(type, count));
     const bool is_outside = imported.pointer != nullptr && device == 0;
     if (is_outside) PACE_TRY(check_outside(imported.pointer, count, type));
 
@@ -97,8 +105,7 @@ Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t coun
         buffers_.reserve();
         connection = connection_;
     }
-    const auto seconds = std::chrono::seconds(count * size_of(type) / kBytesPerSecond);
-    const TimePoint deadline = base::now() + connect_ + seconds;
+    const TimePoint deadline = base::now() + connect_ + time_for(count * size_of(type));
     Gpu* gpu = nullptr;
     if (device != 0) {
         PACE_TRY_ASSIGN(opened, open_gpu(device - 1, *connection));
@@ -155,7 +162,8 @@ Result<> Session::release_buffer(BufferHandle handle) {
     return buffers_.release(handle);
 }
 
-// Each is removed, or its free fails: then the daemon is asked again another time.
+// Frees all released buffers that are idle. If a free fails, the daemon is asked again another
+// time.
 void Session::free_released() {
     for (;;) {
         uint32_t index = 0;
@@ -174,7 +182,7 @@ void Session::free_released() {
     }
 }
 
-// Of a buffer that is being freed. What fails leaves it as it was.
+// Frees a buffer that is marked as being freed. A failure leaves the buffer as it was.
 Result<> Session::free_at(uint32_t index) {
     std::shared_ptr<Connection> connection;
     DaemonBuffer daemon;
@@ -183,7 +191,7 @@ Result<> Session::free_at(uint32_t index) {
         if (is_connected()) connection = connection_;
         daemon = buffers_.at(index).daemon;
     }
-    // Without a daemon there is nobody to tell: the buffer is simply not handed to the next one.
+    // Without a daemon there is nobody to tell. The buffer is not handed to the next daemon.
     Result<> told;
     if (connection) told = connection->free_buffer(daemon.index, base::now() + connect_);
 

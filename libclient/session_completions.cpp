@@ -1,4 +1,4 @@
-// Requests that end: who waits for them, what comes off the ring, and what the caller is told.
+// Requests that end: waiting for them, taking completions off the ring, and telling the caller.
 #include <algorithm>
 
 #include "libclient/session.h"
@@ -13,10 +13,11 @@ using protocol::Verb;
 
 namespace {
 
-// How long an interruptible wait may miss a signal that was handled before it slept, or by another thread.
+// An interruptible wait misses a signal that was handled before the wait slept, or by another
+// thread. This is the longest time for which the wait goes on then.
 constexpr base::Duration kInterruption = std::chrono::milliseconds(500);
 
-// What the trainer says of its own progress must fit its call.
+// Checks that the trainer's report of its own progress fits the call.
 Result<> check_progress(const Request& request, const RequestEnd* end) {
     if (!request.keeps_local || end == nullptr || end->local_iteration == 0 ||
         end->local_iteration >= request.iteration)
@@ -49,7 +50,7 @@ Result<bool> Session::next(TimePoint deadline, RequestEnd* ret_end, Waiter waite
     return await({}, deadline, ret_end, waiter);
 }
 
-// `wanted` is empty for any of the session's.
+// An empty `wanted` means any request of the session.
 Result<bool> Session::await(std::span<const RequestHandle> wanted, TimePoint deadline,
                             RequestEnd* ret_end, Waiter waiter) {
     const TimePoint slice = base::now() + kInterruption;
@@ -58,7 +59,7 @@ Result<bool> Session::await(std::span<const RequestHandle> wanted, TimePoint dea
     bool interrupted = false;
     std::unique_lock lock(mutex_);
     for (;;) {
-        // Another thread may have left meanwhile.
+        // Another thread may have left the job meanwhile.
         PACE_TRY(check_open());
         const bool late = base::now() >= deadline;
         PACE_TRY_ASSIGN(request, look(wanted, late));
@@ -72,7 +73,7 @@ Result<bool> Session::await(std::span<const RequestHandle> wanted, TimePoint dea
         }
         if (request != nullptr) {
             auto told = tell(requests_.handle(*request), deadline, ret_end, waiter, lock);
-            // Somebody else has collected it, while the lock was given away.
+            // Another thread has collected the request while the lock was released.
             const bool is_taken = !told && told.error().kind == ErrorKind::handle;
             if (wanted.empty() && is_taken) continue;
             return told;
@@ -89,19 +90,22 @@ Result<bool> Session::await(std::span<const RequestHandle> wanted, TimePoint dea
     }
 }
 
-// The ended request, null if there is none. `late`: nobody will wait for it after this.
+// Returns the ended request, or null if there is none. `late` means that the caller will not wait
+// after this look.
 Result<Request*> Session::look(std::span<const RequestHandle> wanted, bool late) {
     PACE_TRY_ASSIGN(request, requests_.ended(wanted));
     if (request != nullptr || collecting_) return request;
     collect_now();
     PACE_TRY_ASSIGN(arrived, requests_.ended(wanted));
-    // A waiter learns of the daemon's death while it sleeps; one that only looks must ask.
+    // A thread that waits learns of the daemon's death while it sleeps. A thread that only looks
+    // must ask.
     if (arrived != nullptr || !late) return arrived;
     (void)is_connected();
     return requests_.ended(wanted);
 }
 
-// Of a request that has ended. False: its result is not where it belongs at the deadline.
+// Tells the end of a request that has ended. Returns false if the result has not reached its place
+// at the deadline.
 Result<bool> Session::tell(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end,
                            Waiter waiter, std::unique_lock<std::mutex>& lock) {
     PACE_TRY_ASSIGN(request, requests_.find(handle));
@@ -126,7 +130,7 @@ std::string Session::awaited(RequestHandle handle) {
     return printable(connection_->ring().awaited(handle.id), protocol::kWaitTextBytes);
 }
 
-// True if a signal has come meanwhile, and the waiter is to be told.
+// Returns true if a signal has come meanwhile and the waiter is to be told of it.
 bool Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline, bool by_signals) {
     collecting_ = true;
     const std::shared_ptr<Connection> connection = connection_;
@@ -134,7 +138,8 @@ bool Session::collect(std::unique_lock<std::mutex>& lock, TimePoint deadline, bo
     const Wake wake = connection->await_completion(deadline, by_signals);
     lock.lock();
     collecting_ = false;
-    // Meanwhile another thread may have lost this connection and made a new one; or it leaves, and the daemon's last word is for it.
+    // Another thread may have lost this connection meanwhile and made a new one. Another thread may
+    // also be leaving, and then the daemon's last message is for that thread.
     if (connection == connection_ && !gone_ && !left_) {
         if (!signal_) connection->ring().set_sleeping(false);
         collect_now();
@@ -176,7 +181,7 @@ void Session::learn_standing(const Request& request) {
 }
 
 void Session::end(Request& request) {
-    // The result has still to come to memory of the trainer's own.
+    // The result has still to be copied to the trainer's own memory, so the buffers stay claimed.
     if (!request.keeps_local && !request.stages) release_buffers(request);
     requests_.end(request);
     if (signal_) signal_->set_ended(true);
@@ -210,7 +215,8 @@ Result<int> Session::ready_fd() {
     PACE_TRY(signal->attach(connection_->ring().completion_bell(), connection_->socket()));
     signal_ = std::move(signal);
     signal_->set_ended(requests_.count_ended() > 0);
-    // What is in the ring already was posted without the bell: take it, unless the collector will.
+    // The completions that are in the ring already were posted without the bell. Take them here,
+    // unless the collector will take them.
     connection_->ring().set_sleeping(true);
     if (!collecting_) collect_now();
     return signal_->fd();

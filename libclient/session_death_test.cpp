@@ -1,4 +1,4 @@
-// A daemon that dies at any step of a session's life, and the way back.
+// A daemon that dies at any step of a session's life, and the session's recovery.
 #include <fcntl.h>
 #include <poll.h>
 
@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 class SessionDeathTest : public SessionFixture {};
 
-// Dies instead of answering the first message of this type.
+// The daemon dies instead of answering the first message of this type.
 Script dying_at(wire::Body step) {
     Script script;
     script.on_packet = [step](Peer& peer, Packet& packet) {
@@ -75,7 +75,7 @@ TEST_F(SessionDeathTest, RequestsInFlightEndOnceAsGone) {
     EXPECT_TRUE(session->free_buffer(buffer));
 }
 
-// Marked by the daemon before it writes, and when it has written.
+// The daemon sets the mark before it writes, and again when it has written.
 TEST_F(SessionDeathTest, ARequestThatItsDaemonLeftSaysWhatItsBuffersHold) {
     using protocol::WriteState;
     for (const WriteState state :
@@ -102,7 +102,7 @@ TEST_F(SessionDeathTest, ARequestThatItsDaemonLeftSaysWhatItsBuffersHold) {
     }
 }
 
-// What it had come to, the next daemon is told.
+// The next daemon is told the step and the rounds that the worker had reached.
 TEST_F(SessionDeathTest, TheNextDaemonIsToldHowFarTheWorkerHadCome) {
     Script script;
     script.on_submission = [](Peer& peer, const SubmissionEntry& entry) {
@@ -200,7 +200,7 @@ TEST_F(SessionDeathTest, TheSessionComesBackWithItsMemoryPointersAndHandles) {
     ASSERT_TRUE(request) << request.error().message;
     EXPECT_EQ(wait(*session, *request).entry.outcome, protocol::Outcome::done);
     daemon_->settle();
-    // The new daemon numbers as it likes: the handle is translated.
+    // The new daemon chooses its own numbers. The session translates the handle.
     EXPECT_EQ(seen.slices[0].buffer, 100U);
     EXPECT_EQ(seen.slices[0].generation, 107U);
     daemon_->with_peer([&](Peer& peer) {

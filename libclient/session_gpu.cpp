@@ -1,4 +1,5 @@
-// Buffers on GPUs: the devices, and the order between the trainer's streams and the daemon's.
+// Buffers on GPUs: opening the devices, and keeping the order between the trainer's streams and the
+// daemon's streams.
 #include <algorithm>
 
 #include "libclient/session.h"
@@ -12,7 +13,8 @@ using base::TimePoint;
 
 namespace {
 
-// Between looks for a result on its way to the GPU: shorter than what is noticed, and longer than a look takes.
+// The pauses between looks for a result on its way to the GPU. A pause is too short to be noticed
+// and longer than a look takes.
 constexpr base::Duration kPauseMin = std::chrono::microseconds(5);
 constexpr base::Duration kPauseMax = std::chrono::milliseconds(1);
 
@@ -31,7 +33,7 @@ Result<Gpu*> Session::open_gpu(uint32_t ordinal, Connection& connection) {
     return gpus_.emplace(ordinal, std::move(gpu)).first->second.get();
 }
 
-// With a daemon that does not know them yet.
+// Shares the session's GPUs with a daemon that does not know them yet.
 Result<> Session::share_gpus(Connection& connection, TimePoint deadline) {
     std::map<uint32_t, std::shared_ptr<Gpu>> gpus;
     {
@@ -97,7 +99,7 @@ Result<> check_stream(const Operation& operation, const Gpu* gpu) {
 
 }  // namespace
 
-// The daemon reads the buffers when the trainer's stream has come so far.
+// Makes the daemon read the buffers only when the trainer's stream has reached this point.
 Result<> Session::order(const Operation& operation, Request& request) {
     Gpu* gpu = nullptr;
     for (size_t i = 0; i < request.parts.size(); ++i) {
@@ -129,13 +131,14 @@ Result<> Session::order(const Operation& operation, Request& request) {
     return {};
 }
 
-// An ended request's result is there for whoever waits, or will be in its stream's order. False: not at the deadline.
+// Waits until the result of an ended request is there, or orders the waiter's stream behind the
+// result. Returns false if the result is not there at the deadline.
 Result<bool> Session::meet_gpu(RequestHandle handle, TimePoint deadline, Waiter waiter,
                                std::unique_lock<std::mutex>& lock) {
     for (base::Duration pause = kPauseMin;; pause = std::min(2 * pause, kPauseMax)) {
         PACE_TRY_ASSIGN(request, requests_.find(handle));
         if ((request->end.entry.flags & protocol::kCompletionOnDevice) == 0) return true;
-        // A daemon that dies may leave its last copies undone, whatever its events say.
+        // A daemon that dies may leave its last copies undone, even if its events say otherwise.
         if (!is_connected() || request->daemon_events != request->gpu->daemon_events()) {
             fill_gone(request->end, "the daemon died while the result was on its way to the GPU");
             return true;
@@ -157,7 +160,7 @@ Result<bool> Session::meet_gpu(RequestHandle handle, TimePoint deadline, Waiter 
         }
         if (*come) return true;
         if (base::now() >= deadline) return false;
-        // The driver knows no deadline, nor that the daemon has died.
+        // The driver knows neither the deadline nor the daemon's death, so the thread looks again.
         collected_.wait_for(lock, pause);
     }
 }

@@ -1,4 +1,5 @@
-// A daemon that lies: the session is severed, the trainer told, nothing is read out of bounds.
+// A daemon that sends invalid data: the session is severed, the trainer is told, and nothing is
+// read out of bounds.
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,8 +35,8 @@ class SessionHostileTest : public SessionFixture {
         EXPECT_EQ(session.error().kind, kind) << session.error().message;
     }
 
-    // The daemon posts `entry` in answer to a request; the request must end as gone, once, and the
-    // session must be able to start afresh.
+    // The daemon posts `entry` in answer to a request. The request must end as gone, once. The
+    // session must then be able to start afresh.
     void expect_completion_is_refused(const std::function<void(CompletionEntry&)>& spoil) {
         Script script;
         script.on_submission = [&](Peer& peer, const protocol::SubmissionEntry& submission) {
@@ -61,7 +62,7 @@ TEST_F(SessionHostileTest, TornPacketsAreRefusedAtEachLength) {
             peer.send_bytes({builder.GetBufferPointer(), length});
         });
         auto session = try_open(protocol::Policy::partial_reduce, std::chrono::seconds(1));
-        // The last bytes may be padding, without which the message is whole.
+        // The last bytes may be padding. The message is whole without padding.
         if (session && length + sizeof(uint64_t) > builder.GetSize()) continue;
         ASSERT_FALSE(session) << length;
         EXPECT_EQ(session.error().kind, ErrorKind::unavailable) << session.error().message;
@@ -103,7 +104,7 @@ TEST_F(SessionHostileTest, AFailureOfAnUnknownKindIsInternal) {
     expect_open_fails(ErrorKind::internal);
 }
 
-// Joined with these sizes and descriptors.
+// Sends Joined with these sizes and descriptors.
 void send_joined(Peer& peer, const Packet& packet, uint32_t slots, uint32_t capacity,
                  std::span<const int> fds, uint32_t rank = 1) {
     flatbuffers::FlatBufferBuilder builder;

@@ -1,4 +1,4 @@
-// How a session ends, and in which order its requests come that are not waited for by name.
+// How a session ends, and the order in which next() returns requests.
 #include <atomic>
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST_F(SessionLeavingTest, LeavesInOrderOnceAndIsOver) {
     EXPECT_EQ(session->submit({}).error().kind, ErrorKind::closed);
     EXPECT_EQ(session->wait(request, base::TimePoint::max(), nullptr).error().kind,
               ErrorKind::closed);
-    // Its memory is there until it is destroyed.
+    // The session's memory stays mapped until the session is destroyed.
     static_cast<float*>(buffer.data)[0] = 1;
     session.reset();
     daemon_->settle();
@@ -84,7 +84,7 @@ TEST_F(SessionLeavingTest, TheNextToEndComesInTheOrderOfTheEnds) {
         ASSERT_TRUE(*next);
         EXPECT_EQ(end.handle.id, expected.id);
     }
-    // One that was waited for by name does not come again.
+    // A request that was waited for by name does not come again.
     daemon_->with_peer([&](Peer& peer) { peer.complete_done(second.id); });
     wait(*session, second);
     EXPECT_EQ(session->next(base::TimePoint::max(), &end).error().kind, ErrorKind::not_found);

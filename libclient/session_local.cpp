@@ -1,4 +1,5 @@
-// Memory that is the trainer's own while a copy of it is in a call: averages of copies (local_progress.h), and what is staged (staging.h).
+// Memory that stays the trainer's own while a copy of it is in a call: averages of copies
+// (local_progress.h) and staged memory (staging.h).
 #include <algorithm>
 
 #include "libclient/session.h"
@@ -10,12 +11,13 @@ using base::TimePoint;
 
 namespace {
 
-// Added, or copied, between two looks at the clock: well below a millisecond.
+// The number of elements to add or copy between two looks at the clock. A piece takes well below a
+// millisecond.
 constexpr uint64_t kPieceElements = uint64_t{128} << 10U;
 
 }  // namespace
 
-// Whether the call could begin now. Nothing is changed.
+// Checks whether the call could begin now. Nothing is changed.
 Result<> Session::rehearse(const Operation& operation) {
     const std::scoped_lock lock(mutex_);
     PACE_TRY_ASSIGN(request, requests_.begin());
@@ -34,7 +36,7 @@ Result<> Session::provide_copies(std::span<const Slice> slices) {
     return {};
 }
 
-// Makes the buffer's copy, once.
+// Makes the buffer's copy unless there is one.
 Result<> Session::provide_copy(BufferHandle handle) {
     protocol::DType type{};
     uint64_t count = 0;
@@ -45,12 +47,13 @@ Result<> Session::provide_copy(BufferHandle handle) {
         type = buffer->type;
         count = buffer->count;
     }
-    // First what may throw: the daemon is asked for a copy that somebody then has.
+    // The allocation may throw, so it comes first. A copy that the daemon makes then always has an
+    // owner.
     std::unique_ptr<std::byte[]> snapshot(new std::byte[count * size_of(type)]);
     PACE_TRY_ASSIGN(made, create_buffer(type, count, 0, {.is_copy = true}));
     {
         const std::scoped_lock lock(mutex_);
-        // Another thread may have made one, or freed the buffer, meanwhile.
+        // Meanwhile another thread may have made a copy or freed the buffer.
         const auto buffer = buffers_.find(handle);
         if (buffer && !(*buffer)->has_copy()) {
             (*buffer)->copy = made.handle;
@@ -90,8 +93,8 @@ std::vector<StagedPart> Session::staged_parts(std::span<const Part> parts) {
     return staged;
 }
 
-// Works on the request's memory without the lock, which others need meanwhile. Nobody collects the request before it is done, so that
-// its claim keeps the buffers.
+// Works on the request's memory without the lock, which other threads need meanwhile. No thread
+// collects the request before the work is done. The request's claim therefore keeps the buffers.
 template <typename Work>
 Request& Session::work_outside(Request& request, std::unique_lock<std::mutex>& lock, Work work) {
     const RequestHandle handle = requests_.handle(request);
@@ -105,7 +108,7 @@ Request& Session::work_outside(Request& request, std::unique_lock<std::mutex>& l
     return now;
 }
 
-// False if the request has ended.
+// Copies the buffers of a new request. Returns false if the request has ended.
 bool Session::copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock) {
     Request& request = *requests_.in_flight(id);
     if (request.keeps_local) {
@@ -119,10 +122,11 @@ bool Session::copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock) {
     return !work_outside(request, lock, [&] { copy_in(staged, 0, elements); }).ended;
 }
 
-// The first, or last, so many elements of a request in flight, as far as they are new. False if it has ended.
+// Copies the first or last `elements` of a request in flight, as far as they are new. Returns false
+// if the request has ended.
 bool Session::copy_ready(Request& request, uint64_t elements, std::unique_lock<std::mutex>& lock) {
     const RequestHandle handle = requests_.handle(request);
-    // Another thread says of the same request that it is ready.
+    // Another thread may be copying elements of the same request.
     collected_.wait(lock, [&] {
         const auto now = requests_.find(handle);
         return !now || !(*now)->adding;
@@ -138,7 +142,9 @@ bool Session::copy_ready(Request& request, uint64_t elements, std::unique_lock<s
     return !work_outside(now, lock, [&] { copy_in(staged, first, count); }).ended;
 }
 
-// Of an ended request. A piece at least, and as many as there is time for, or all. False: there is more.
+// Finishes the trainer's own memory for an ended request. Works on at least one piece, and on as
+// many as there is time for. With `finishes`, works on all pieces. Returns false if there is more
+// to do.
 bool Session::finish_outside(Request& request, TimePoint deadline, bool finishes,
                              std::unique_lock<std::mutex>& lock) {
     const bool is_done = request.end.entry.outcome == protocol::Outcome::done;

@@ -1,4 +1,4 @@
-// Opening a session: a daemon that is not there, is slow, of another version or without its
+// Opening a session with a daemon that is absent, slow, of another version or without its
 // controller.
 #include <signal.h>
 #include <sys/socket.h>
@@ -40,7 +40,7 @@ TEST_F(SessionOpenTest, ASocketThatNobodyListensToIsAGoneDaemon) {
     EXPECT_EQ(session.error().kind, ErrorKind::unavailable);
 }
 
-// Without patience for one that is not there.
+// The session allows no time for an absent daemon.
 TEST_F(SessionOpenTest, ADaemonThatIsThereIsGivenTimeToAnswer) {
     start();
     const auto session = try_open(protocol::Policy::partial_reduce, {});
@@ -59,7 +59,7 @@ TEST_F(SessionOpenTest, AnotherVersionIsRefusedNamingBoth) {
     EXPECT_TRUE(says(session.error(), fmt::format("speaks {}", protocol::kVersion).c_str()));
 }
 
-// Its entries have fields more, of which this library knows nothing.
+// The daemon's entries have more fields than this library knows.
 TEST_F(SessionOpenTest, ADaemonOfTheReleaseAfterIsWorkedWith) {
     Script script;
     script.strides.header += 64;
@@ -79,7 +79,7 @@ TEST_F(SessionOpenTest, ADaemonOfTheReleaseAfterIsWorkedWith) {
     start(std::move(script));
     auto session = open();
     const BufferHandle buffer = make_buffer(*session).handle;
-    // More than there are slots.
+    // There are more calls than slots.
     for (uint64_t iteration = 1; iteration < 20; ++iteration) {
         const auto request = average(*session, buffer, iteration);
         ASSERT_TRUE(request) << request.error().message;
@@ -100,7 +100,7 @@ TEST_F(SessionOpenTest, ADaemonWhoseRingIsOfNoReleaseIsRefused) {
         for (const uint32_t wrong : {uint32_t{0}, protocol::kRingStridesLeast.*part - 8,
                                      protocol::kRingStridesLeast.*part + 1, uint32_t{1} << 20U}) {
             Script script;
-            // Tells another stride than it has.
+            // The daemon tells another stride than the ring has.
             script.told_strides = Strides{};
             (*script.told_strides).*part = wrong;
             start(std::move(script));
@@ -124,8 +124,8 @@ TEST_F(SessionOpenTest, ADaemonThatRefusesOurVersionIsQuoted) {
     EXPECT_TRUE(says(session.error(), fmt::format("version {}", protocol::kVersion).c_str()));
 }
 
-// A full daemon does that: whether the hello comes before the refusal, between it and the closing, or after both, is
-// chance, so all three are tried.
+// A full daemon refuses and closes. Chance decides whether the hello comes before the refusal,
+// between the refusal and the closing, or after both. The test therefore tries all three.
 TEST_F(SessionOpenTest, ARefusalBeforeTheHelloIsQuotedHoweverTheDaemonCloses) {
     for (int round = 0; round < 200; ++round) {
         Script script;
@@ -173,13 +173,13 @@ TEST_F(SessionOpenTest, AControllerThatStaysAwayIsToldAsThatAndNotAsSilence) {
     script.on_packet = [&joins](Peer& peer, Packet& packet) {
         const auto* join = packet.body<wire::Join>();
         if (join == nullptr) return false;
-        // The second time the answer does not come before the deadline.
+        // The answer to the second join does not come before the deadline.
         if (++joins == 1)
             peer.send_failed(join->request(), ErrorKind::no_controller, "the controller is away");
         return true;
     };
     start(std::move(script));
-    // Long enough for the first answer on a busy machine.
+    // The time is long enough for the first answer on a busy machine.
     auto session = try_open(protocol::Policy::partial_reduce, std::chrono::seconds(1));
     ASSERT_FALSE(session);
     EXPECT_EQ(session.error().kind, ErrorKind::no_controller);
@@ -215,9 +215,9 @@ TEST_F(SessionOpenTest, DeathAtEachStepOfOpeningIsAnError) {
     }
 }
 
-// ------------------------------------------------------------------------------------------ signals
+// ----------------------------------------------------------------------------------------- signals
 
-// One comes again and again, as if somebody held Ctrl-C.
+// A signal comes again and again, as if somebody held Ctrl-C.
 class Signals {
   public:
     Signals() {
@@ -292,7 +292,7 @@ TEST_F(SessionOpenTest, ASignalEndsACallThatReconnects) {
         ASSERT_FALSE(request);
         EXPECT_EQ(request.error().kind, ErrorKind::interrupted) << request.error().message;
     }
-    // The next one goes on.
+    // The next call goes on.
     daemon_->restart({});
     EXPECT_TRUE(average(**session, handle));
 }

@@ -1,4 +1,4 @@
-// Buffers that are released: freed without waiting, when the session next talks with its daemon.
+// Released buffers: they are freed without waiting, when the session next talks with its daemon.
 #include <gtest/gtest.h>
 
 #include "libclient/testing/session_fixture.h"

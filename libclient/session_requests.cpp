@@ -1,4 +1,4 @@
-// What happens to requests: submission, cancellation, and their end when the daemon is gone.
+// The life of requests: submission, cancellation, and their end when the daemon is gone.
 #include <algorithm>
 
 #include "libclient/session.h"
@@ -13,10 +13,11 @@ using protocol::Verb;
 
 namespace {
 
-// A daemon that dies again and again while a verb is called: the caller is told, not held.
+// A daemon may die again and again while a verb is called. The caller then gets an error instead of
+// waiting.
 constexpr int kReconnectsPerCall = 2;
 
-// The reason comes last: a completion's message has room for some 250 bytes.
+// The reason comes last, because a completion's message has room for some 250 bytes.
 constexpr std::string_view kGone =
     "the daemon is gone; the next verb or buffer call reconnects, and the {} {} ({})";
 
@@ -32,7 +33,7 @@ std::string_view contents_text(protocol::WriteState contents) {
     return "are as they were";
 }
 
-// Of results elsewhere, whose call can be made again in any case.
+// The text for results that go elsewhere. Such a call can be made again in any case.
 std::string_view results_text(protocol::WriteState contents) {
     return contents == protocol::WriteState::writing
                ? "hold part of the result: call again, what was given is as it was"
@@ -46,7 +47,7 @@ bool takes_iteration(Verb verb) {
 }  // namespace
 
 Result<> Session::check(const Operation& operation) const {
-    // Of a policy that this library does not know, the daemon judges.
+    // The daemon judges a policy that this library does not know.
     if (job_.policy == nullptr) return check_shape(operation);
     const bool collective = job_.is_of(protocol::Family::collective);
     const bool served = job_.is_of(protocol::Family::server);
@@ -128,8 +129,8 @@ Result<RequestHandle> Session::submit(const Operation& operation) {
 
 bool Session::is_connected() {
     if (gone_) return false;
-    // One system call that does not wait, so that a verb after a long step of computing reconnects
-    // instead of giving a request to a daemon that is gone.
+    // The check costs one system call that does not wait. A verb after a long computation thereby
+    // reconnects and does not give a request to a daemon that is gone.
     if (!connection_->is_gone()) return true;
     lose(connection_->farewell());
     return false;
@@ -151,7 +152,8 @@ Result<RequestHandle> Session::begin(const Operation& operation,
         return std::move(claimed).error();
     }
     const RequestHandle handle = requests_.handle(*request);
-    // What ended meanwhile is told as any end; nor need its slot be where it was.
+    // A request that has ended meanwhile is told like any other end. The request may also be in
+    // another place than before.
     const bool is_staged_now = request->stages && request->order == Order::all_at_once;
     const bool copies =
         request->keeps_local || (is_staged_now && protocol::reads_buffers(request->verb));
@@ -168,7 +170,8 @@ Result<RequestHandle> Session::begin(const Operation& operation,
     return handle;
 }
 
-// The elements of slices[number], or of results[number], which no other request in flight names.
+// Claims the elements of slices[number] or of results[number]. No other request in flight may name
+// them.
 Result<Part> Session::claim(const Slice& slice, std::string_view name, size_t number,
                             const Request& request) {
     PACE_TRY_ASSIGN(buffer, buffers_.find(slice.buffer));
@@ -263,7 +266,7 @@ Result<> Session::push(const Operation& operation, const Request& request) {
         const DaemonBuffer& daemon = averaged.daemon;
         entry->slices[i] = {daemon.index, daemon.generation, part.first, part.count};
     }
-    // What the descriptor tells of is there.
+    // With a descriptor, the daemon tells the end of a request only when the result is there.
     entry->ends_on_host = request.gpu && signal_ ? 1 : 0;
     entry->event = request.gpu ? request.slot() + 1 : 0;
     ring.submit();
@@ -278,17 +281,19 @@ Result<> Session::note(Verb verb, uint64_t iteration) {
                           "pace_announce",
                           job_.asked.name);
     const std::scoped_lock lock(mutex_);
-    // The next verb reconnects; until then there is nobody whom it would help.
+    // The next verb reconnects. Until then the note would help nobody.
     if (is_connected()) (void)connection_->ring().note(verb, iteration);
     return {};
 }
 
-// The trainer's own buffers are not written where it keeps them, and memory of a GPU is copied to after the mark was set.
+// Returns what a dead daemon has left in the request's buffers. The daemon never writes the
+// trainer's own buffers of an average of copies. Memory of a GPU is copied to after the mark was
+// set.
 protocol::WriteState Session::contents_left(const Request& request) const {
     using protocol::WriteState;
     if (request.keeps_local) return WriteState::untouched;
     const WriteState state = connection_->ring().written(request.id);
-    // What is staged gets the whole result or nothing.
+    // Staged memory gets the whole result or nothing.
     const std::span<const Part> written = request.results();
     const bool all_staged =
         request.stages && std::all_of(written.begin(), written.end(), [this](const Part& part) {
@@ -299,7 +304,7 @@ protocol::WriteState Session::contents_left(const Request& request) const {
 }
 
 void Session::lose(std::string_view reason) {
-    // What the daemon finished before it died counts as finished.
+    // Requests that the daemon finished before it died count as finished.
     (void)take_completions();
     gone_ = true;
     connection_->sever();
@@ -349,7 +354,7 @@ Result<> Session::cancel(RequestHandle handle) {
     {
         const std::scoped_lock lock(mutex_);
         PACE_TRY_ASSIGN(request, requests_.find(handle));
-        // One that has ended cannot be canceled any more; waiting tells how it ended.
+        // A request that has ended cannot be canceled any more. A wait tells how the request ended.
         if (request->ended || !is_connected()) return {};
         connection = connection_;
     }

@@ -1,4 +1,4 @@
-// What a session promises while its daemon lives and is honest.
+// The promises of a session while its daemon lives and is honest.
 #include "libclient/session.h"
 
 #include <poll.h>
@@ -178,7 +178,7 @@ TEST_F(SessionTest, ABufferInFlightIsNeitherFreedNorSubmittedAgain) {
     const auto slices = slices_of(both);
     operation.slices = slices;
     EXPECT_EQ(session->submit(operation).error().kind, ErrorKind::invalid);
-    // The refused submission has let go of the spare.
+    // The refused submission has released its claim on the spare buffer.
     EXPECT_TRUE(average(*session, spare));
     daemon_->with_peer([&](Peer& peer) { peer.complete_done(request->id); });
     wait(*session, *request);
@@ -295,7 +295,7 @@ TEST_F(SessionTest, TheDescriptorIsReadableExactlyWhileEndedRequestsWait) {
     daemon_->with_peer([&](Peer& peer) { peer.complete_done(before.id); });
     auto fd = session->ready_fd();
     ASSERT_TRUE(fd);
-    // It ended before anyone asked for the descriptor, without a ring of the bell.
+    // The request ended before anyone asked for the descriptor, without a ring of the bell.
     EXPECT_TRUE(is_readable(*fd, 0));
     wait(*session, before);
     EXPECT_FALSE(is_readable(*fd, 0));
@@ -309,7 +309,7 @@ TEST_F(SessionTest, TheDescriptorIsReadableExactlyWhileEndedRequestsWait) {
     });
     EXPECT_TRUE(is_readable(*fd, 0));
     wait(*session, first);
-    // Both came off the ring; one is not collected.
+    // Both completions came off the ring. One request is not collected.
     EXPECT_TRUE(is_readable(*fd, 0));
     wait(*session, second);
     EXPECT_FALSE(is_readable(*fd, 0));

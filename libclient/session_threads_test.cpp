@@ -1,4 +1,4 @@
-// Many threads on one session: nobody misses the end of its request.
+// Many threads on one session: every thread learns of the end of its request.
 #include <array>
 #include <atomic>
 #include <thread>
@@ -13,7 +13,24 @@ namespace {
 using base::ErrorKind;
 using protocol::SubmissionEntry;
 
-class SessionThreadsTest : public SessionFixture {};
+class SessionThreadsTest : public SessionFixture {
+  protected:
+    // Makes so many calls, each of which ends or is canceled. `ret_ended` counts them.
+    void end_many(Session& session, int calls, std::atomic<int>& ret_ended) {
+        for (int i = 0; i < calls; ++i) {
+            const RequestHandle request = barrier(session);
+            // Looking once or waiting shortly must not take the end from another thread.
+            const auto patience = std::chrono::milliseconds(i % 3);
+            auto early = session.wait(request, base::now() + patience, nullptr);
+            ASSERT_TRUE(early);
+            if (!*early) {
+                EXPECT_TRUE(session.cancel(request));
+                (void)wait(session, request);
+            }
+            ++ret_ended;
+        }
+    }
+};
 
 TEST_F(SessionThreadsTest, EachOfManyWaitersGetsItsOwnEndWhateverTheOrder) {
     constexpr int kThreads = 4;
@@ -24,7 +41,7 @@ TEST_F(SessionThreadsTest, EachOfManyWaitersGetsItsOwnEndWhateverTheOrder) {
     Script script;
     script.on_submission = [&](Peer& peer, const SubmissionEntry& entry) {
         held.push_back(entry.id);
-        // What is kept back comes with a later one, or with somebody's cancel.
+        // A request that is kept back ends with a later submission, or with somebody's cancel.
         if (held.size() < kThreads && random.below(3) != 0) return;
         while (!held.empty()) {
             const size_t pick = random.below(held.size());
@@ -42,25 +59,11 @@ TEST_F(SessionThreadsTest, EachOfManyWaitersGetsItsOwnEndWhateverTheOrder) {
     auto session = open();
     std::atomic<int> ended{0};
     std::array<std::thread, kThreads> threads;
-    for (std::thread& thread : threads) {
-        thread = std::thread([&] {
-            for (int i = 0; i < kRounds; ++i) {
-                const RequestHandle request = barrier(*session);
-                // Looking once, or waiting shortly, must not take the end from another.
-                const auto patience = std::chrono::milliseconds(i % 3);
-                auto early = session->wait(request, base::now() + patience, nullptr);
-                ASSERT_TRUE(early);
-                if (!*early) {
-                    EXPECT_TRUE(session->cancel(request));
-                    (void)wait(*session, request);
-                }
-                ++ended;
-            }
-        });
-    }
+    for (std::thread& thread : threads)
+        thread = std::thread([&] { end_many(*session, kRounds, ended); });
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(ended, kThreads * kRounds);
-    daemon_.reset();  // it uses what ends with this function
+    daemon_.reset();  // the daemon uses variables of this function
 }
 
 TEST_F(SessionThreadsTest, LeavingEndsTheWaitsOfOtherThreads) {
@@ -95,7 +98,8 @@ TEST_F(SessionThreadsTest, EachEndComesToOneOfManyThatTakeTheNext) {
                 (void)barrier(*session);
                 RequestEnd end;
                 const auto next = session->next(base::TimePoint::max(), &end);
-                // Each thread takes as many as it has begun, so that there is one for everyone.
+                // Each thread takes as many ends as it has begun requests, so that there is one end
+                // for each wait.
                 ASSERT_TRUE(next) << next.error().message;
                 EXPECT_EQ(end.entry.outcome, protocol::Outcome::done);
                 ++taken;
@@ -152,7 +156,7 @@ TEST_F(SessionThreadsTest, EveryWaiterIsToldOnceWhenTheDaemonDies) {
             const RequestHandle request = barrier(*session);
             waiter = std::thread([&, request] {
                 if (is_gone(wait(*session, request))) ++told;
-                // It is collected: a second wait knows nothing of it.
+                // The request is collected. A second wait does not know the request.
                 if (session->wait(request, base::TimePoint::max(), nullptr)) told += 100;
             });
         }

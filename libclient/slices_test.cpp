@@ -1,4 +1,5 @@
-// Parts of buffers: what may be named together, and beside what is in flight.
+// Parts of buffers: which parts one call may name together, and which parts may be named beside
+// requests in flight.
 #include <atomic>
 #include <memory>
 #include <vector>

@@ -31,9 +31,9 @@ bool is_writable(const void* begin, uint64_t bytes) {
     const uintptr_t end = at + bytes;
     if (end < at) return false;
     std::ifstream maps("/proc/self/maps");
-    // Where nothing is mounted there, nobody can say.
+    // Without a mounted /proc nobody can say, so the answer is yes.
     if (!maps) return true;
-    // "7f12a000-7f12c000 rw-p ...", by address.
+    // The lines look like "7f12a000-7f12c000 rw-p ..." and are ordered by address.
     for (std::string line; at < end && std::getline(maps, line);) {
         uintptr_t from = 0;
         uintptr_t to = 0;

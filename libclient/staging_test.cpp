@@ -1,4 +1,5 @@
-// Memory of the trainer's own in calls: what the daemon sees of it, and when it gets the result.
+// Memory of the trainer's own in calls: what the daemon sees of the memory, and when the memory
+// gets the result.
 #include "libclient/staging.h"
 
 #include <sys/mman.h>
@@ -132,7 +133,7 @@ TEST_F(StagingTest, AFailureLeavesTheMemoryAsItWas) {
     EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 1.0F), std::ssize(memory_));
 }
 
-// It had written part of the result, or all of it.
+// The daemon had written part of the result, or all of the result.
 TEST_F(StagingTest, ADaemonThatDiesLeavesTheWholeResultOrTheMemoryAsItWas) {
     using protocol::WriteState;
     is_holding_ = true;
@@ -182,7 +183,8 @@ TEST_F(StagingTest, WhatBecomesReadyInStepsIsTakenAsItDoes) {
         const auto made = is_forward ? std::span(memory_).first(10) : std::span(memory_).last(10);
         std::fill(made.begin(), made.end(), 7.0F);
         ASSERT_TRUE(session_->ready(*request, 10));
-        memory_.fill(8);  // of which the last six are ready, and the others have been given
+        // Six more elements are ready. The other ten have been given already.
+        memory_.fill(8);
         ASSERT_TRUE(session_->ready(*request, 16));
         daemon_->settle();
         daemon_->with_peer([&](Peer& peer) {

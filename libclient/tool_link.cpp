@@ -12,8 +12,8 @@ using base::TimePoint;
 
 namespace {
 
-// A status of a cluster with thousands of workers stays far below; a daemon that sends more has
-// gone mad.
+// The status of a cluster with thousands of workers stays far below this size. A daemon that sends
+// more is faulty.
 constexpr size_t kDocumentBytesMax = size_t{64} << 20U;
 
 }  // namespace
@@ -31,6 +31,21 @@ Result<std::string> ToolLink::query(std::string_view what) {
     finish_packet(builder, wire::CreateQuery(builder, request,
                                              builder.CreateString(what.data(), what.size())));
     PACE_TRY(greeting_.link.send(builder, -1, deadline));
+    return receive_document(request, deadline);
+}
+
+Result<std::string> ToolLink::recording_part(std::string_view node, uint64_t from) {
+    const TimePoint deadline = base::now() + timeout_;
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    const auto what = builder.CreateString("node-recorder");
+    const auto named = builder.CreateString(node.data(), node.size());
+    finish_packet(builder, wire::CreateQuery(builder, request, what, named, from));
+    PACE_TRY(greeting_.link.send(builder, -1, deadline));
+    return receive_document(request, deadline);
+}
+
+Result<std::string> ToolLink::receive_document(uint64_t request, TimePoint deadline) {
     std::string document;
     for (;;) {
         Answer answer = receive_answer<wire::Document>(greeting_.link, request, deadline);

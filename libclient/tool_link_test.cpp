@@ -9,7 +9,7 @@ using base::ErrorKind;
 
 class ToolLinkTest : public SessionFixture {};
 
-// Answers queries with `document`, a few bytes a packet.
+// Answers queries with `document`, a few bytes in each packet.
 Script answering(std::string document) {
     Script script;
     script.on_packet = [document = std::move(document)](Peer& peer, Packet& packet) {

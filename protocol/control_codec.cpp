@@ -3,7 +3,7 @@
 namespace pace::protocol {
 
 base::Result<const control::Envelope*> verify_envelope(std::span<const std::byte> bytes_untrusted) {
-    // An empty vector's data may be null, which the verifier does not expect.
+    // An empty vector's data may be null. The verifier does not expect null.
     if (bytes_untrusted.empty())
         return base::make_error(base::ErrorKind::corrupt, "an empty control message");
     const auto* data = reinterpret_cast<const uint8_t*>(bytes_untrusted.data());
@@ -13,7 +13,7 @@ base::Result<const control::Envelope*> verify_envelope(std::span<const std::byte
                                 "a control message of {} bytes does not verify",
                                 bytes_untrusted.size());
     const control::Envelope* envelope = control::GetEnvelope(data);
-    // The verifier lets pass what a newer side may add: a body of an unknown type, or none.
+    // The verifier accepts what a newer side may add: a body of an unknown type, or no body.
     if (envelope->body_type() == control::Body::NONE ||
         envelope->body_type() > control::Body::MAX || envelope->body() == nullptr)
         return base::make_error(base::ErrorKind::corrupt, "a control message of unknown type {}",

@@ -1,4 +1,4 @@
-// Envelopes: round trips, and bytes that are cut or flipped anywhere.
+// Tests of envelopes: round trips, and bytes that are cut or flipped anywhere.
 
 #include "protocol/control_codec.h"
 
@@ -16,7 +16,7 @@
 namespace pace::protocol {
 namespace {
 
-// One value of each kind.
+// Returns options with one value of each kind.
 AskedOptions options_of_each_kind() {
     AskedOptions options("fashion", 8, "ad-psgd");
     options.values = {{"average.weights", std::string("dynamic")},
@@ -38,7 +38,7 @@ std::vector<std::byte> join_message(const AskedOptions& options) {
     return {bytes.begin(), bytes.end()};
 }
 
-// Reads all that a receiver would read, so that a sanitizer sees every byte touched.
+// Reads everything that a receiver would read, so that a sanitizer sees every access.
 size_t read_everything(const control::Envelope& envelope) {
     size_t sum = envelope.node() + envelope.attachment();
     if (const auto* join = envelope.body_as_WorkerJoin()) {
@@ -66,7 +66,7 @@ TEST(ControlCodec, AnEnvelopeComesBackAsItWasWritten) {
 TEST(ControlCodec, AnEnvelopeCutAnywhereIsRefused) {
     const auto bytes = join_message(kOptions);
     for (size_t size = 0; size < bytes.size(); ++size) {
-        // A copy of exactly this size, so that a read past the cut is out of bounds.
+        // A copy of exactly this size: a read past the cut is out of bounds.
         const std::vector<std::byte> cut(bytes.begin(),
                                          bytes.begin() + static_cast<ptrdiff_t>(size));
         const auto envelope = verify_envelope(cut);

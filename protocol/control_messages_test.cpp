@@ -1,4 +1,5 @@
-// What the generated codecs do with texts, empty fields and what a later version says. message_reader_test has messages field by field.
+// Tests the generated codecs with texts, empty fields and values of a later version.
+// message_reader_test tests messages field by field.
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,7 +11,7 @@
 namespace pace::protocol::messages {
 namespace {
 
-// The message as the other side reads it.
+// Returns the message as the other side reads it.
 template <typename Message>
 FromController heard(const Message& message) {
     EnvelopeWriter writer;
@@ -74,7 +75,8 @@ TEST(ControlMessages, AStepThatIsNoneRefusesTheWholeOrder) {
     }
 }
 
-// A message of some kilobytes whose `entries` are all one table with `expired` numbers.
+// Makes a message of some kilobytes. All its `entries` are the same table, which has `expired`
+// numbers.
 std::vector<std::byte> order_of_one_entry(size_t entries, size_t expired) {
     EnvelopeWriter writer;
     auto& builder = writer.begin();

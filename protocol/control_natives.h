@@ -1,4 +1,4 @@
-// Tables of the control plane that stand for types of C++.
+// Reads and writes the tables of the control plane that have their own C++ types.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -17,12 +17,12 @@ struct Error;
 
 namespace messages {
 
-// As read_job_options() and write_job_options().
+// The same as read_job_options() and write_job_options().
 base::Result<> read_native(const wire::JobOptions& table, AskedOptions& ret_options);
 flatbuffers::Offset<wire::JobOptions> write_native(flatbuffers::FlatBufferBuilder& builder,
                                                    const AskedOptions& options);
 
-// The kinds of later versions become `internal`; long messages are cut.
+// Error kinds of later versions become `internal`. Long messages are cut.
 base::Result<> read_native(const control::Error& table, base::Error& ret_error);
 flatbuffers::Offset<control::Error> write_native(flatbuffers::FlatBufferBuilder& builder,
                                                  const base::Error& error);

@@ -1,4 +1,5 @@
-// What the generated codecs are made of: fields of a table to fields of a plain struct, and back.
+// The functions that the generated codecs call. They convert the fields of a table to the fields of
+// a plain struct, and back.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,7 @@ using Vector = flatbuffers::Vector<Wire>;
 
 inline constexpr size_t kWhole = std::numeric_limits<size_t>::max();
 
-// ---- write; what is empty is not sent
+// ---- write; empty values are not sent
 
 inline flatbuffers::Offset<flatbuffers::String> write_text(Builder& builder, std::string_view text,
                                                            size_t bytes_max) {
@@ -70,7 +71,7 @@ flatbuffers::Offset<Vector<flatbuffers::Offset<Wire>>> write_tables(
     return builder.CreateVector(tables);
 }
 
-// ---- read; what is absent is empty
+// ---- read; absent values become empty
 
 inline base::Result<> read_verbatim(Room& room, const flatbuffers::String* text, size_t bytes_max,
                                     std::string& ret_text) {
@@ -99,7 +100,8 @@ inline base::Result<> read_bytes(Room& room, const Vector<uint8_t>* bytes,
     return {};
 }
 
-// A copy of a vector's element: FlatBuffers verifies that elements lie within the message, but not how they are aligned.
+// Returns a copy of a vector's element. FlatBuffers verifies that elements lie within the message,
+// but does not verify their alignment.
 template <typename Element, typename Wire>
 Element element(const Vector<Wire>& vector, size_t i) {
     Element copy;

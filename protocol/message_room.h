@@ -1,4 +1,4 @@
-// How much memory a message of the control plane may take once it is read.
+// Limits the memory of a control message that is read.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace pace::protocol::codec {
 
-// Memory that what is read from one message may take. A message may refer to one part of itself any number of times, so that its
-// size alone does not bound what is made of it.
+// The memory that the values read from one message may still take. A message may refer to one of
+// its parts any number of times. The message's size alone therefore does not bound the memory.
 class Room {
   public:
     static constexpr size_t kBytes = size_t{32} << 20U;
 
-    // `corrupt` when there is less left.
+    // Fails with `corrupt` if fewer bytes are left.
     base::Result<> take(size_t bytes) {
         if (bytes > left_)
             return base::make_error(base::ErrorKind::corrupt,

@@ -15,7 +15,7 @@ using base::Result;
 
 namespace {
 
-// One byte more than is allowed, so that whoever judges a name still refuses it.
+// Keeps one byte more than is allowed, so that the later check of the name still refuses it.
 std::string clipped(const flatbuffers::String& name, size_t bytes_max) {
     return printable(name.string_view().substr(0, bytes_max + 1));
 }

@@ -1,4 +1,4 @@
-// Job options between the wire's table (options.fbs) and AskedOptions.
+// Converts job options between the wire's table (options.fbs) and AskedOptions.
 #pragma once
 
 #include <protocol/options_generated.h>
@@ -8,8 +8,9 @@
 
 namespace pace::protocol {
 
-// What the sender claims to ask for, within kOptionsMax and the limits of names and values beside it; what is longer is refused.
-// Names and texts are printable afterwards. Which options there are is not looked at.
+// Returns the options that the sender claims to ask for. Fails if there are more than kOptionsMax,
+// or if a name or a value is longer than the limits beside it. Names and texts are printable
+// afterwards. The function does not check whether the options exist.
 base::Result<AskedOptions> read_job_options(const wire::JobOptions& table_untrusted);
 
 flatbuffers::Offset<wire::JobOptions> write_job_options(flatbuffers::FlatBufferBuilder& builder,

@@ -7,7 +7,7 @@ namespace pace::protocol {
 
 namespace {
 
-// Which of a node's workers meets one of the opposite node.
+// Returns the index of the node's worker that meets a worker of the opposite node.
 size_t crossing_of(const std::vector<StaticGroups::Rank>& node) {
     return std::min<size_t>(1, node.size() - 1);
 }
@@ -39,7 +39,8 @@ std::vector<StaticGroups::Rank> StaticGroups::heads_or_pair(Place place) const {
         for (const std::vector<Rank>& other : nodes_) heads.push_back(other.front());
         return heads;
     }
-    // Of the workers but the first, an odd number leaves one out.
+    // The first worker is not in a pair. If the number of the other workers is odd, the second
+    // worker is left out.
     const size_t first = node.size() % 2 == 0 ? 2 : 1;
     if (place.index < first) return {node[place.index]};
     const size_t pair = (place.index - first) / 2;

@@ -1,15 +1,17 @@
-// Static groups: who averages with whom, from the topology alone (Luo et al., Prague, ASPLOS 2020, section 4.2 and figure 10,
-// for any number of nodes and of workers on each).
+// Static groups: the topology alone says who averages with whom. After Luo et al., Prague, ASPLOS
+// 2020, section 4.2 and figure 10, for any number of nodes and any number of workers on each.
 //
-// Averages are counted by turns, and the turns repeat in four phases:
+// Each worker counts its averages as turns. The turns repeat in four phases:
 //
-//   0  the first worker of every node; the others of a node in pairs, the second one left out if they are odd
-//   1  each node's workers
-//   2  the second worker (a lone one: that) with that of the opposite node, half of the nodes away; the others of a node in
-//      pairs, first with last and so on inwards
-//   3  each node's workers
+//   0  The first workers of all nodes form a group. The other workers of each node form pairs.
+//      If their number is odd, the second worker is left out.
+//   1  The workers of each node form a group.
+//   2  The second worker of each node meets the second worker of the opposite node, which is half
+//      of the nodes away. If a node has only one worker, that worker takes the part. The other
+//      workers of each node form pairs: the first with the last, and so on inwards.
+//   3  The workers of each node form a group.
 //
-// In no phase is a worker in two groups, so that groups never wait for each other.
+// No worker is in two groups of one phase, so groups never wait for each other.
 #pragma once
 
 #include <cstddef>
@@ -25,17 +27,19 @@ class StaticGroups {
     static constexpr uint64_t kPhases = 4;
 
     StaticGroups() = default;
-    // The ranks on each node, in the order that all nodes agree on; no node without any.
+    // `nodes` has the ranks on each node, in the order that all nodes agree on. No node may be
+    // empty.
     explicit StaticGroups(std::vector<std::vector<Rank>> nodes);
 
-    // The ranks that average with `rank` in its turn, itself included, in node order; itself alone if it is left out.
-    // Empty for a rank that is on no node.
+    // Returns the ranks that average with `rank` in its turn, `rank` included, in node order. If
+    // `rank` is left out, the result is `rank` alone. The result is empty for a rank that is on no
+    // node.
     std::vector<Rank> group_of(Rank rank, uint64_t turn) const;
 
   private:
     struct Place {
         size_t node = 0;
-        size_t index = 0;  // among the node's workers
+        size_t index = 0;  // position among the node's workers
     };
     std::vector<Rank> heads_or_pair(Place place) const;
     std::vector<Rank> across_or_pair(Place place) const;

@@ -24,7 +24,8 @@ Nodes of_sizes(const std::vector<size_t>& sizes) {
     return nodes;
 }
 
-// Every group of the phase, once; fails if members do not agree, or one is in two groups.
+// Returns every group of the phase once. Fails if the members do not agree, or if a member is in
+// two groups.
 std::set<std::vector<Rank>> groups_of(const Nodes& nodes, uint64_t turn) {
     const StaticGroups groups(nodes);
     std::set<std::vector<Rank>> found;
@@ -103,7 +104,7 @@ TEST(StaticGroups, PairWhateverNumberANodeHas) {
     EXPECT_EQ(groups_of(of_sizes({6}), 2), (std::set<std::vector<Rank>>{{0, 5}, {1}, {2, 4}, {3}}));
 }
 
-// Conflict-free, agreed on by all, and mixing: nobody keeps apart for ever.
+// The groups are disjoint, all workers agree on them, and they mix all workers.
 TEST(StaticGroups, OfAnyTopologyAreDisjointAndReachEveryone) {
     base::Random random(7);
     for (int trial = 0; trial < 60; ++trial) {
@@ -112,7 +113,7 @@ TEST(StaticGroups, OfAnyTopologyAreDisjointAndReachEveryone) {
         const Nodes nodes = of_sizes(sizes);
         size_t world = 0;
         for (const size_t size : sizes) world += size;
-        // The mean is kept, and what one worker has spreads over all of them.
+        // Averaging keeps the mean, and the value of one worker spreads over all workers.
         std::vector<double> x(world, 0);
         x[random.below(world)] = 1;
         for (uint64_t turn = 0; turn < 4 * 300; ++turn) x = averaged(groups_of(nodes, turn), x);

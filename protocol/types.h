@@ -9,14 +9,14 @@
 
 namespace pace::protocol {
 
-// u32: indices alone, which no exchange adds up.
+// u32 is only for indices. No exchange sums them.
 enum class DType : uint8_t { f32 = 1, f64 = 2, f16 = 3, bf16 = 4, u32 = 5 };
 
 constexpr bool is_valid(DType type) {
     return type >= DType::f32 && type <= DType::u32;
 }
 
-// Bytes of one element; 0 for an invalid type.
+// Returns the bytes of one element, or 0 for an invalid type.
 constexpr size_t size_of(DType type) {
     switch (type) {
         case DType::f32:
@@ -55,17 +55,17 @@ enum class Verb : uint8_t {
     barrier = 5,
     residual_save = 6,
     residual_load = 7,
-    // Notes: they have no buffers, and no end that is told.
+    // Notes. They have no buffers, and nobody is told their end.
     announce = 8,
     take_back = 9,
     ready = 10,
-    // Of parameter servers.
+    // Verbs of parameter servers.
     push = 11,
     pull = 12,
     checkpoint = 13
 };
 
-// Of a request.
+// Whether the verb is a valid verb of a request.
 constexpr bool is_valid(Verb verb) {
     return (verb >= Verb::broadcast && verb <= Verb::residual_load) ||
            (verb >= Verb::push && verb <= Verb::checkpoint);
@@ -107,12 +107,13 @@ constexpr std::string_view name_of(Verb verb) {
     return "?";
 }
 
-// What a worker does alone with what its node owes; all other verbs meet other workers.
+// Whether a worker does the verb alone, on the residual of its node. All other verbs meet other
+// workers.
 constexpr bool is_local(Verb verb) {
     return verb == Verb::residual_save || verb == Verb::residual_load;
 }
 
-// Of a parameter server.
+// Whether the verb is one of a parameter server.
 constexpr bool is_served(Verb verb) {
     return verb == Verb::push || verb == Verb::pull || verb == Verb::checkpoint;
 }
@@ -121,15 +122,16 @@ constexpr bool has_buffers(Verb verb) {
     return verb != Verb::barrier && verb != Verb::checkpoint;
 }
 
-// What becomes of the buffers' contents. A broadcast only reads the root's.
+// Whether an exchange reads the buffers' contents. A broadcast reads only the root's buffers.
 constexpr bool reads_buffers(Verb verb) {
     return has_buffers(verb) && verb != Verb::pull && verb != Verb::residual_save;
 }
+// Whether an exchange writes to the buffers.
 constexpr bool writes_buffers(Verb verb) {
     return has_buffers(verb) && verb != Verb::push && verb != Verb::residual_load;
 }
 
-// From which end of its buffers a trainer makes their elements ready.
+// The end of its buffers from which a trainer makes the elements ready.
 enum class Order : uint8_t { all_at_once = 0, forward = 1, backward = 2 };
 
 constexpr bool is_valid(Order order) {
@@ -138,7 +140,7 @@ constexpr bool is_valid(Order order) {
 
 enum class ReduceOp : uint8_t { mean = 0, sum = 1 };
 
-// Whether the result may go elsewhere than to where the contents are.
+// Whether the result may go to other buffers than those that hold the contents.
 constexpr bool takes_results(Verb verb) {
     return verb == Verb::average || verb == Verb::reduce || verb == Verb::sync;
 }

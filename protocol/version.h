@@ -1,8 +1,10 @@
-// The protocol's versions. Both planes carry those that the sender speaks in their first message, and its receiver takes the newest that
-// both do; two that share none are refused by name.
+// The protocol's versions. In both planes the first message has the versions that its sender
+// speaks. The receiver takes the newest version that both sides speak. Two sides that share no
+// version refuse each other, and the message names the versions.
 //
-// A release speaks the version of the release before it too, so that a library works with the daemon of the release before and after,
-// and a daemon with such a controller. Version 8 is the first that tolerates others.
+// A release also speaks the version of the release before it. So a library works with the daemon of
+// the release before and of the release after, and a daemon works with such a controller. Version 8
+// is the first that tolerates others.
 #pragma once
 
 #include <algorithm>
@@ -24,19 +26,20 @@ struct Versions {
     }
 };
 
-// As a hello says them. One of before version 8 names no least: it speaks one version alone.
+// Returns the versions as a hello tells them. A hello from before version 8 has no `least`: its
+// sender speaks one version alone.
 constexpr Versions told_versions(uint32_t greatest, uint32_t least) {
     return {least == 0 || least > greatest ? greatest : least, greatest};
 }
 
-// The newest that both speak.
+// Returns the newest version that both sides speak. Empty if they share none.
 constexpr std::optional<uint32_t> common_version(Versions ours, Versions theirs) {
     const uint32_t newest = std::min(ours.greatest, theirs.greatest);
     if (!ours.contain(newest) || !theirs.contain(newest)) return std::nullopt;
     return newest;
 }
 
-// "8", "8 to 9".
+// Returns the versions in words: "8", "8 to 9".
 inline std::string in_words(Versions versions) {
     if (versions.least == versions.greatest) return std::to_string(versions.greatest);
     return std::to_string(versions.least) + " to " + std::to_string(versions.greatest);

@@ -17,7 +17,7 @@ TEST(Versions, OfBeforeThereWereRangesAreOne) {
     EXPECT_EQ(told_versions(7, 0).least, 7U);
     EXPECT_EQ(common_version({8, 9}, told_versions(7, 0)), std::nullopt);
     EXPECT_EQ(common_version({8, 9}, told_versions(9, 0)), 9U);
-    // Nonsense.
+    // A nonsensical `least` is ignored.
     EXPECT_EQ(told_versions(9, 4'000'000'000U).least, 9U);
 }
 

@@ -1,4 +1,5 @@
-// A node's zone: the operator's word for where it is, a rack or a data center. Nodes of one zone are near each other.
+// A node's zone: the operator's word for the place of the node, a rack or a data center. Nodes of
+// one zone are near each other.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +9,10 @@ namespace pace::protocol {
 
 inline constexpr size_t kZoneBytesMax = 63;
 
-// In words, for messages about one that is not.
+// The rule in words, for messages about a text that is no zone.
 inline constexpr std::string_view kZoneRule = "at most 63 letters, digits, '.', '_', '-' or '/'";
 
-// Empty: the node has none.
+// Whether the text is a zone. An empty text means that the node has no zone.
 constexpr bool is_zone(std::string_view zone) {
     return zone.size() <= kZoneBytesMax &&
            zone.find_first_not_of(

@@ -10,7 +10,7 @@ using base::Result;
 
 namespace {
 
-// What CLI11 fills in. The strings must not move while it parses.
+// The variables that CLI11 fills. The strings must not move while CLI11 parses.
 struct Slots {
     std::string config;
     std::vector<std::string> texts;

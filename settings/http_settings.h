@@ -1,4 +1,4 @@
-// The settings of the HTTP server, which both programs have.
+// The settings of the HTTP server. Both programs have them.
 #pragma once
 
 #include "settings/table.h"

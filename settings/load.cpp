@@ -18,7 +18,7 @@ std::optional<std::string> from_environment(const char* const* environment,
     return std::nullopt;
 }
 
-// A file that was named must exist; the table's own need not.
+// A file that was named must exist. The table's own file need not exist.
 std::optional<std::string> file_to_read(const Table& table, const Flags& flags,
                                         const char* const* environment) {
     if (flags.config) return flags.config;

@@ -8,7 +8,7 @@ namespace pace::settings {
 
 namespace {
 
-// Levenshtein's distance, one row at a time.
+// Returns Levenshtein's distance, computed one row at a time.
 size_t distance(std::string_view a, std::string_view b) {
     std::vector<size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), size_t{0});

@@ -14,7 +14,7 @@ namespace {
 using base::Result;
 using std::chrono::milliseconds;
 
-// A file that is gone when the test ends.
+// A file that is removed when the test ends.
 class TemporaryFile {
   public:
     explicit TemporaryFile(const std::string& content) : path_(testing::TempDir() + "paceXXXXXX") {

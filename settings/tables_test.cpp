@@ -37,7 +37,7 @@ TEST_P(Tables, EveryNameIsLowerCaseAndThereOnceAndExplained) {
     }
 }
 
-// What --help-config prints, uncommented, is the configuration that one has without a file.
+// The output of --help-config, uncommented, is the configuration of a program without a file.
 TEST_P(Tables, HelpConfigIsTheDefaultsAsAFile) {
     std::string document = help_config(table());
     std::string uncommented;

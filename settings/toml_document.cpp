@@ -27,7 +27,7 @@ Result<toml::table> parse_toml(std::string_view document, std::string_view file)
 }
 
 Result<std::string> read_document(const std::string& path) {
-    // O_NONBLOCK: a FIFO in place of the file must not hang the start.
+    // O_NONBLOCK: if a FIFO stands in place of the file, opening must not block.
     const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd.valid()) return make_errno_error(errno, fmt::format("open configuration {}", path));
     struct stat status {};

@@ -1,12 +1,14 @@
-// TOML documents: toml++, made safe for text that nobody has checked. Whoever reads TOML includes this, never toml++ itself.
+// TOML documents: toml++, made safe for untrusted text. Code that reads TOML includes this header
+// and never toml++ itself.
 #pragma once
 
-#include <cstdint>  // toml++'s parts forget it
+#include <cstdint>  // toml++'s headers do not include it
 
 namespace pace::settings {
 
-// toml++ 3.3 asserts what hostile text can make false ("[[[a]]]" ends a process), and without
-// assertions assumes it. Here a failed assertion is an exception, whatever the build.
+// toml++ 3.3 asserts conditions that hostile text can make false: "[[[a]]]" ends a process. A build
+// without assertions assumes the conditions. Here a failed assertion throws an exception in every
+// build.
 struct TomlDefect {};
 [[noreturn]] inline void refuse_document() {
     throw TomlDefect{};
@@ -16,8 +18,9 @@ struct TomlDefect {};
 
 #undef NDEBUG
 #define TOML_ASSERT(expression) ((expression) ? void() : ::pace::settings::refuse_document())
-// Likewise it declares unreachable what any letter between U+00A1 and U+0499 reaches where white space may stand
-// (is_non_ascii_horizontal_whitespace). Such a letter is none.
+// toml++ also declares code unreachable that hostile text reaches: any letter between U+00A1 and
+// U+0499 where white space may stand (is_non_ascii_horizontal_whitespace). Such a letter is no
+// white space, so the code returns false.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -33,13 +36,15 @@ struct TomlDefect {};
 
 namespace pace::settings {
 
-// `file` is the document's name in messages. toml++ throws; no exception leaves this function.
+// Parses a document. `file` is the document's name in messages. toml++ throws, but no exception
+// leaves this function.
 base::Result<toml::table> parse_toml(std::string_view document, std::string_view file);
 
-// The file's text: of a regular file, of at most kFileBytesMax (settings/sources.h).
+// Returns the text of the file. The file must be a regular file of at most kFileBytesMax bytes
+// (settings/sources.h).
 base::Result<std::string> read_document(const std::string& path);
 
-// How a value was written, for messages; long ones are cut.
+// Returns a value as it was written, for messages. Long values are cut.
 std::string written(const toml::node& node);
 
 }  // namespace pace::settings

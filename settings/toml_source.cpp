@@ -13,8 +13,8 @@ namespace {
 
 Result<Value> value_of(const Setting& setting, const toml::node& node) {
     if (const auto* text = node.as_string()) {
-        // A quoted quantity, "8 GiB" or "2 s", is read as on the command line; a quoted plain
-        // boolean or list is a mistake worth naming.
+        // A quoted quantity like "8 GiB" or "2 s" is parsed as on the command line. A quoted
+        // boolean or list is an error that the message names.
         const bool fits = setting.kind == Kind::text || setting.kind == Kind::bytes ||
                           setting.kind == Kind::milliseconds;
         if (fits) return parse_text(setting, text->get());

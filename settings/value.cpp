@@ -61,7 +61,8 @@ std::optional<int64_t> factor_of(std::span<const Unit> units, std::string_view n
     return std::nullopt;
 }
 
-// A whole number with an optional unit. Digits only: no sign but a leading minus, no exponent.
+// Parses a whole number with an optional unit. The number consists of digits: it may have a leading
+// minus, but no plus and no exponent.
 std::optional<int64_t> parse_quantity(std::string_view text, std::span<const Unit> units) {
     int64_t number = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);

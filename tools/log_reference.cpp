@@ -1,4 +1,5 @@
-// log_reference: prints docs/log-messages.md, or the message catalogue of systemd, from the tables in base/log_events.h.
+// log_reference: prints docs/log-messages.md, or the message catalogue of systemd, from the tables
+// in base/log_events.h.
 //
 //     log_reference > docs/log-messages.md
 //     log_reference catalogue > service/systemd/pace.catalog

@@ -1,4 +1,5 @@
-// option_reference: prints docs/options.md, or the constants of capi/pace.h, from the tables of policies and options.
+// option_reference: prints docs/options.md, or the constants of capi/pace.h, from the tables of
+// policies and options.
 //
 //     option_reference > docs/options.md
 //     option_reference constants

@@ -1,7 +1,8 @@
 // CompletionQueue: ended operations whose completions wait for the next progress().
 //
-// An operation may end inside the call that started it (an unknown peer, a message that was already
-// there), yet its completion must not run there. It is put here and runs from progress().
+// An operation may end inside the call that started it, for example because its peer is unknown or
+// its message was there already. The completion must not run inside that call. The completion is
+// put in this queue and runs from progress().
 #pragma once
 
 #include <utility>
@@ -19,9 +20,9 @@ class CompletionQueue {
 
     bool empty() const { return ended_.empty() && next_ == running_.size(); }
 
-    // Runs what has ended so far, in order; what ends meanwhile waits for the next call. True if
-    // anything ran.
-    // Should one of them throw, the rest of them comes with the next call.
+    // Runs the completions of the operations that have ended so far, in order. The completions of
+    // operations that end meanwhile wait for the next call. Returns true if a completion ran. If a
+    // completion throws, the next call runs the rest of them.
     bool run() {
         if (empty()) return false;
         if (next_ == running_.size()) {
@@ -40,7 +41,8 @@ class CompletionQueue {
     using Ended = std::pair<Completion, base::Result<>>;
     std::vector<Ended> ended_;
     std::vector<Ended> running_;
-    size_t next_ = 0;  // of those
+    // The index in `running_` of the next completion to run.
+    size_t next_ = 0;
 };
 
 }  // namespace pace::transports

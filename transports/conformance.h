@@ -1,6 +1,6 @@
 // The transports' contract as one suite of tests that every transport passes:
 //     PACE_INSTANTIATE_CONFORMANCE(Memory, MemoryFabric);
-// conformance/fixture.h says what a Fabric is.
+// conformance/fixture.h describes a Fabric.
 #pragma once
 
 #include "transports/conformance/delivery.h"

@@ -1,8 +1,8 @@
-// MatchTable: what waits for its other half, by (exchange, peer, slot).
+// MatchTable: entries that wait for their other half, by (exchange, peer, slot).
 //
-// Each transport has two: receives that wait for their message, and messages that wait for their
-// receive. Ordered by exchange first, because closing an exchange is frequent and losing a peer is
-// not.
+// Each transport has two tables: receives that wait for their message, and messages that wait for
+// their receive. The order is by exchange first, because closing an exchange is frequent and losing
+// a peer is not.
 #pragma once
 
 #include <compare>
@@ -30,8 +30,8 @@ inline MatchKey match_key(PeerId peer, const Tag& tag) {
 template <typename T>
 class MatchTable {
   public:
-    // False, and `value` untouched, if the key is taken: two messages for one slot break the
-    // contract.
+    // Returns false and leaves `value` untouched if the key is taken. Two messages for one slot
+    // break the contract.
     bool put(const MatchKey& key, T&& value) {
         return entries_.try_emplace(key, std::move(value)).second;
     }

@@ -1,4 +1,4 @@
-// Receive: a posted receive, and whether a message fits it.
+// Receive: a posted receive, and a check whether a message fits it.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct Receive {
     Completion completion;
 };
 
-// ErrorKind::mismatch, with both beliefs, if the message that matched does not have the receive's
-// check or size.
+// Fails with ErrorKind::mismatch if the check or the size of the matched message differs from the
+// receive's. The error names both values.
 inline base::Result<> check_fits(const Receive& receive, const Tag& tag, size_t size) {
     if (receive.tag.check != tag.check) {
         return base::make_error(base::ErrorKind::mismatch,

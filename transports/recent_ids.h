@@ -1,8 +1,9 @@
-// RecentIds: the last few thousand ids of what is over (closed exchanges, peers that left), so that what arrives
-// late from them is dropped.
+// RecentIds: the last few thousand ids of closed exchanges or of peers that left. Messages that
+// arrive late from them are dropped.
 //
-// Bounded: the memory of a long-lived daemon must not grow with what it has seen. A message that comes later than
-// kRemembered further ids is kept as unexpected, within the bound of its peer.
+// The number of ids is bounded: the memory of a long-lived daemon must not grow with the number of
+// ids that it has seen. A message that comes later than kRemembered further ids is kept as
+// unexpected, within the bound of its peer.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace pace::transports {
 
 class RecentIds {
   public:
-    // A guess: seconds of exchanges at the highest rates, in about 200 KB.
+    // A guess: this number covers seconds of exchanges at the highest rates, in about 200 KB.
     static constexpr size_t kRemembered = 4096;
 
     void add(uint64_t id) {
@@ -28,7 +29,8 @@ class RecentIds {
         next_ = (next_ + 1) % kRemembered;
     }
 
-    // The id is current again. Its place in the ring stays, so it may be forgotten early if added again.
+    // The id is current again. The id keeps its place in the ring, so an id that is added again may
+    // be forgotten early.
     void remove(uint64_t id) { ids_.erase(id); }
 
     bool contains(uint64_t id) const { return ids_.contains(id); }

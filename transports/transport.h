@@ -1,31 +1,34 @@
 // Transport: tagged messages between peers, with failures as ordinary results.
 //
-// A transport instance belongs to one thread (one event loop). Operations never block: they
-// complete later, exactly once, from progress() — never from inside the call that started them. A
-// completion may start and cancel other operations.
+// A transport instance belongs to one thread (one event loop). Operations never block. An operation
+// completes later, exactly once, from progress(). An operation never completes inside the call that
+// started it. A completion may start and cancel other operations.
 //
-// Matching. A message carries a Tag; it matches the receive that was posted for the same peer with
-// equal `exchange` and `slot`. If `check` differs, the receive ends with ErrorKind::mismatch: two
-// nodes disagree about what they are doing. If the sizes differ, likewise. Messages that arrive
-// before their receive is posted are kept, up to a bound; large ones stay at the sender until they
-// are matched. At most one message with a given (peer, exchange, slot) may be under way; a second
-// receive for it ends with ErrorKind::invalid, and a peer that sends a second message for it is lost.
+// Matching. A message carries a Tag. The message matches the receive that was posted for the same
+// peer with equal `exchange` and `slot`. If `check` differs, the receive ends with
+// ErrorKind::mismatch: two nodes disagree about the exchange. If the sizes differ, the receive ends
+// in the same way. A message that arrives before its receive is posted is kept, up to a bound. A
+// large message stays at the sender until it is matched. At most one message with a given (peer,
+// exchange, slot) may be under way. A second receive for the same key ends with ErrorKind::invalid.
+// A peer that sends a second message for the same key is lost.
 //
-// Closing. close_exchange() ends the exchange's unmatched receives with ErrorKind::canceled, and its
-// sends of large messages that the peer has not asked for yet; it drops whatever arrives for it later.
-// A peer that asks for such a message afterwards is told that there is none: ErrorKind::aborted. A receive whose data is already arriving ends when the data,
-// or its peer, does; its memory must stay valid until then, which is why everyone awaits all that
-// they have posted.
+// Closing. close_exchange() ends the exchange's unmatched receives with ErrorKind::canceled. It
+// also ends the exchange's sends of large messages that the peer has not asked for yet. Messages
+// that arrive later for the exchange are dropped. If a peer asks later for a large message whose
+// send has ended, the peer is told that the message was withdrawn: ErrorKind::aborted. A receive
+// whose data is already arriving ends when the data has arrived or the peer is lost. The memory of
+// that receive must stay valid until then. For this reason every user awaits all operations that it
+// has posted.
 //
-// The end. end() ends all that is under way with ErrorKind::canceled, from inside the call; so does
-// the destructor. Call it while all that its completions refer to still lives. Afterwards the
-// transport may still be used, by whoever has not heard yet: every operation ends so, and
-// connect() with ErrorKind::closed.
+// The end. end() ends all operations under way with ErrorKind::canceled, from inside the call. The
+// destructor does the same. Call end() while all objects that the completions refer to still live.
+// A user that has not heard of the end may still use the transport afterwards: every operation then
+// ends with ErrorKind::canceled, and connect() fails with ErrorKind::closed.
 //
-// Peers. A peer is one instance of a transport in another process: a restarted process is another
-// peer. A lost peer ends all operations with it with ErrorKind::unavailable, then the lost handler
-// is called once. Whether a silent peer can be reached still is asked by ping(): its transport answers by itself, and heard()
-// tells when the last byte of it came.
+// Peers. A peer is one instance of a transport in another process. A restarted process is another
+// peer. When a peer is lost, all operations with the peer end with ErrorKind::unavailable. The lost
+// handler is then called once. ping() asks whether a silent peer can still be reached. The peer's
+// transport answers by itself, and heard() tells when the last byte came from the peer.
 #pragma once
 
 #include <cstddef>
@@ -42,13 +45,17 @@
 
 namespace pace::transports {
 
-// Names a peer in one transport instance; is never given to another one while the instance lives.
+// Names a peer in one transport instance. An id is never given to another peer while the instance
+// lives.
 using PeerId = uint32_t;
 
 struct Tag {
-    uint64_t exchange = 0;  // unguessable outside the job: derived from its token
-    uint32_t slot = 0;      // which message of the exchange
-    uint32_t check = 0;     // digest of what sender and receiver believe the exchange is
+    // Derived from the job's token, so that nobody outside the job can guess the exchange.
+    uint64_t exchange = 0;
+    // Which message of the exchange.
+    uint32_t slot = 0;
+    // A digest of what the sender or the receiver believes the exchange is.
+    uint32_t check = 0;
 };
 
 // An instance's address: opaque bytes to hand to others, at most kAddressBytesMax.
@@ -58,31 +65,32 @@ inline constexpr size_t kAddressBytesMax = 4096;
 using Completion = std::function<void(base::Result<>)>;
 using PeerLostHandler = std::function<void(PeerId, const base::Error&)>;
 
-// A Poller, so that an event loop drives it: poll() is progress().
+// A transport is a Poller, so that an event loop drives it: poll() is progress().
 class Transport : public base::Poller {
   public:
-    // Short lower-case name for logs and status: "memory", "ucx".
+    // Returns a short lower-case name for logs and status: "memory", "ucx".
     virtual std::string_view name() const = 0;
 
     virtual const Address& address() const = 0;
 
-    // Makes the instance behind `address` a peer; the same address again gives the same peer. The
-    // connection itself is made at the first send or receive; a peer that cannot be reached is lost
-    // then.
+    // Makes the instance behind `address` a peer. The same address again gives the same peer. The
+    // connection is made at the first send or receive. A peer that cannot be reached is lost then.
     virtual base::Result<PeerId> connect(std::span<const std::byte> address) = 0;
 
-    // Ends all operations with the peer with ErrorKind::unavailable (later, from progress) and
-    // drops whatever arrives from it from now on. The lost handler is not called. connect() with
-    // the same address makes a new peer. The other side is not told: it disconnects for its own
-    // reasons, or loses this instance when it ends.
+    // Ends all operations with the peer with ErrorKind::unavailable. They end later, from
+    // progress(). Drops everything that arrives from the peer from now on. The lost handler is not
+    // called. A connect() with the same address makes a new peer. The other side is not told: it
+    // disconnects for its own reasons, or loses this instance when this instance ends.
     virtual void disconnect(PeerId peer) = 0;
 
-    // The same, and the peer is lost: the lost handler is called, later. When this returns, no memory of an
-    // operation with the peer is in use. Blocks until UCX lets go of it, where it has some.
+    // Like disconnect(), but the peer is lost: the lost handler is called later. When this method
+    // returns, no memory of an operation with the peer is in use. If UCX holds such memory, the
+    // method blocks until UCX lets go of it.
     virtual void give_up(PeerId peer, const base::Error& error) = 0;
 
     // Sends `bytes`, which must stay valid and unchanged until the completion. An end without error
-    // says that the memory may be reused, not that the peer has received. Zero bytes are allowed.
+    // means that the memory may be reused. It does not mean that the peer has received the message.
+    // Zero bytes are allowed.
     virtual void send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
                       Completion completion) = 0;
 
@@ -95,26 +103,29 @@ class Transport : public base::Poller {
     // A second call does nothing.
     virtual void end() = 0;
 
-    // Asks the peer's transport for a sign of life; opens the connection if need be. Nothing completes: heard() tells.
+    // Asks the peer's transport for a sign of life. Opens the connection if there is none. No
+    // completion runs: heard() tells the answer.
     virtual void ping(PeerId peer) = 0;
 
-    // When something came from the peer last, of whatever kind; the clock's epoch if nothing has.
+    // Returns when the last message of any kind came from the peer. Returns the clock's epoch if
+    // none has come.
     virtual base::TimePoint heard(PeerId peer) const = 0;
 
-    // Called from progress() when the transport notices that a peer is gone.
+    // The handler is called from progress() when the transport notices that a peer is gone.
     virtual void set_peer_lost_handler(PeerLostHandler handler) = 0;
 
-    // A descriptor that becomes readable when poll() has work, once armed; -1 if there is none to
-    // watch.
+    // Returns a descriptor that becomes readable when poll() has work, once the transport is armed.
+    // Returns -1 if there is no descriptor to watch.
     virtual int event_fd() const = 0;
 
-    // Bytes sent and received since the start, headers excluded.
+    // Messages and bytes sent and received since the start. Headers do not count.
     struct Counters {
         uint64_t messages_sent = 0;
         uint64_t messages_received = 0;
         uint64_t bytes_sent = 0;
         uint64_t bytes_received = 0;
-        uint64_t messages_unexpected = 0;  // kept now: nobody has asked for them yet
+        // The number of kept messages that nobody has asked for yet.
+        uint64_t messages_unexpected = 0;
     };
     virtual Counters counters() const = 0;
 };

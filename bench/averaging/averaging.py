@@ -17,7 +17,7 @@ import study  # noqa: E402
 from contenders import METHODS, SETTINGS  # noqa: E402
 from training import Plan  # noqa: E402
 
-NEVER = 2  # an accuracy that ends no run: each lasts its time
+NEVER = 2  # an accuracy that ends no run: each run lasts its full time
 
 
 def parse_flags():
@@ -41,7 +41,7 @@ def parse_flags():
     study.complete(parser, flags, "averaging")
     flags.method = flags.method or [name for name, method in METHODS.items() if method.quick or not flags.quick]
     flags.step_ms = flags.step_ms or (40 if flags.quick else 80)
-    # What the demo's training wants to know besides: it ends by time alone.
+    # These values complete the flags of the demo's training. It ends by time alone.
     vars(flags).update(interval_ms=500, steps_max=10**6)
     return flags
 
@@ -51,7 +51,7 @@ def seconds_of(setting, flags):
 
 
 def settings_of(setting, method, seed, flags):
-    """All that a result depends on, the machine and the programs excepted."""
+    """All settings that a result depends on, except the machine and the programs."""
     named = ("workers", "daemons", "batch", "learning_rate", "momentum", "hidden", "step_ms")
     return {"setting": setting, "method": method, "seed": seed, "seconds": seconds_of(setting, flags),
             "slow": SETTINGS[setting].slow, "job": list(METHODS[method].job), **{name: vars(flags)[name] for name in named}}
@@ -77,7 +77,7 @@ def present(records, flags):
     print("\n" + text)
     (flags.out / "RESULTS.md").write_text(text, encoding="utf-8")
     outcome.write_json(rows, records, flags, flags.out / "results.json")
-    import chart  # slow to load, and not needed before
+    import chart  # slow to load, and not needed earlier
     chart.draw(rows, records, flags, flags.out / "averaging.png")
     print(f"RESULTS.md, results.json and averaging.png are in {flags.out.absolute()}")
 

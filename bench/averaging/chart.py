@@ -1,8 +1,8 @@
-"""The picture: for each setting accuracy over time, and below it how much faster than all-reduce each policy was."""
+"""The picture: for each setting, accuracy over time, and below it each policy's speed relative to all-reduce."""
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file, needs no display
+matplotlib.use("Agg")  # draws into a file and needs no display
 from matplotlib import pyplot  # noqa: E402
 
 from contenders import METHODS, REFERENCE, SETTINGS  # noqa: E402
@@ -14,7 +14,7 @@ def draw(rows, records, flags, path):
     for column, setting in enumerate(present):
         _draw_curves(axes[0][column], setting, records, flags.target)
         _draw_bars(axes[1][column], [row for row in rows if row["setting"] == setting], flags.target)
-    axes[0][0].legend(loc="lower right", fontsize=8)  # the others have the same colours
+    axes[0][0].legend(loc="lower right", fontsize=8)  # the other charts have the same colours
     figure.suptitle(f"Fashion-MNIST, {flags.workers} workers on {flags.daemons} daemons, steps of {flags.step_ms:g} ms")
     figure.savefig(path, dpi=100)
     pyplot.close(figure)
@@ -33,7 +33,7 @@ def _draw_curves(axis, setting, records, target):
 
 
 def _draw_bars(axis, rows, target):
-    """Two bars for each policy: updates in a second, solid, and time to accuracy, hatched."""
+    """Two bars for each policy. The solid one is updates in a second. The hatched one is time to accuracy."""
     rows = [row for row in rows if row["method"] != REFERENCE]
     fields = (("updates_ratio", "updates in a second", -0.2, None), ("time_ratio", f"time to {target:.0%}", 0.2, "///"))
     for field, label, offset, hatch in fields:

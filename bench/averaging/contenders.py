@@ -1,4 +1,4 @@
-"""What is compared: policies, and settings of how fast the workers are."""
+"""The compared policies, and the settings of the workers' speeds."""
 
 import dataclasses
 
@@ -43,8 +43,10 @@ METHODS = {
 @dataclasses.dataclass(frozen=True)
 class Setting:
     title: str
-    slow: float  # so many times longer the last worker's steps take
-    steps: int  # that a worker of the usual speed has time for; enough for the slowest method to reach the target
+    slow: float  # how many times longer the last worker's steps take
+    # The steps for which a worker of the usual speed has time. They let the slowest method reach
+    # the target.
+    steps: int
 
 
 SETTINGS = {

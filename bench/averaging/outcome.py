@@ -1,4 +1,4 @@
-"""From runs to figures: a record of each run, rows beside all-reduce."""
+"""From runs to figures: a record of each run, and rows that compare methods with all-reduce."""
 
 import statistics
 
@@ -6,11 +6,11 @@ import figures
 from contenders import METHODS, REFERENCE, SETTINGS
 from study import DemoError
 
-UNCOUNTED = 0.1  # share of a run at its begin: connections are made, and step times learned
+UNCOUNTED = 0.1  # share of a run at its beginning: connections are made, and step times learned
 
 
 def figures_of(run):
-    """What of a run is kept."""
+    """The parts of a run that are kept."""
     end = run.curve[-1]["seconds"]
     begin = UNCOUNTED * end
     counted = [[event for event in worker if begin <= event["seconds"] < end] for worker in run.events]

@@ -1,13 +1,16 @@
-"""The results as a page of Markdown: the table, what was aimed at, what the words mean."""
+"""The results as a page of Markdown: the table, the aims, and the meaning of the words."""
 
 import os
 import pathlib
 
 from contenders import METHODS, REFERENCE, SETTINGS
 
-UPDATES_RATIO = 4.4  # an aim of ours; Prague's 4.4 is the speed-up of a whole training, with 5 iteration times added to one worker's
-TIME_RATIO = 2.0  # likewise ours; partial reduce's paper has 2 or 3 of 8 workers share a GPU
-AUTO_SHARE = 0.9  # of the best policy
+# An aim of this project. Prague's 4.4 is the speed-up of a whole training, with 5 iteration times
+# added to one worker's.
+UPDATES_RATIO = 4.4
+# Also an aim of this project. In the partial reduce paper, 2 or 3 of 8 workers share a GPU.
+TIME_RATIO = 2.0
+AUTO_SHARE = 0.9  # relative to the best policy
 
 HEAD = """\
 # Results
@@ -79,7 +82,7 @@ def _table(rows, flags):
 
 
 def _cell(row, name, form, unit=""):
-    """The median, and behind it the extremes where there are several rounds."""
+    """The median. If there are several rounds, the extremes follow it."""
     if row[name] is None:
         return "never"
     least, most = row[f"{name}_range"]
@@ -92,7 +95,7 @@ def _ratio(value):
 
 
 def _aims(rows, target):
-    """A line for each aim of which the settings and policies have been measured."""
+    """A line for each aim whose settings and policies have been measured."""
     ours = {(row["setting"], row["method"]): row for row in rows if row["method"] != REFERENCE}
     in_slow = [row for (setting, _), row in ours.items() if setting == "slow-5"]
     yield from _best_aim(in_slow, "updates_ratio", UPDATES_RATIO, "updates/s")
@@ -117,7 +120,7 @@ def _auto_aim(rows, setting, field, what):
     best = max((row for row in rows if row[field]), key=lambda row: row[field], default=None)
     auto = next((row for row in rows if row["method"] == "auto"), None)
     if best and auto:
-        share = (auto[field] or 0) / best[field]  # 0: the target was never reached
+        share = (auto[field] or 0) / best[field]  # 0 means that the target was never reached
         yield _aim(f"{SETTINGS[setting].title}: auto within {1 - AUTO_SHARE:.0%} of the best in {what}",
                    f"{share:.0%} of {METHODS[best['method']].label}", share >= AUTO_SHARE)
 

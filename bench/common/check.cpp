@@ -9,7 +9,7 @@ namespace pace::bench {
 
 namespace {
 
-// FNV-1a, by elements.
+// FNV-1a, over the elements.
 uint64_t hash_of(std::span<const float> buffer) {
     uint64_t hash = 0xcbf29ce484222325;
     for (const float value : buffer) {
@@ -54,7 +54,7 @@ void check_sparse_exchange(const Options& options, Scoreboard& board, const Subj
     }
     const auto all = static_cast<double>(subject.buffer.size());
     const auto chosen = all - static_cast<double>(std::ranges::count(subject.buffer, 0.0F));
-    // A block of few elements gives one at least, whatever the density.
+    // A block of few elements gives at least one element, whatever the density.
     const double chosen_max = options.world * (options.density * all + options.world);
     if (chosen < 1 || chosen > chosen_max) {
         std::fprintf(stderr, "rank %u: %.0f of %.0f elements are not zero; 1 to %.0f may be\n",

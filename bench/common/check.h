@@ -1,5 +1,5 @@
-// check.h: whether an exchange computes what it claims. Each function ends the process with status 1
-// and a sentence when it does not.
+// check.h: checks that an exchange computes what it claims. If it does not, each function ends the
+// process with status 1 and a sentence.
 #pragma once
 
 #include <span>
@@ -8,17 +8,17 @@
 
 namespace pace::bench {
 
-// The sum of 1 .. world, which an exchange must give when worker r brings r + 1.
+// Returns the sum of 1 .. world. An exchange must give this sum when worker r contributes r + 1.
 float expected_sum(const Options& options);
 
-// Every element is `expected`.
+// Checks that every element is `expected`.
 void check_elements(const Options& options, std::span<const float> buffer, float expected);
 
-// One dense exchange of whole numbers; leaves zeros.
+// Checks one dense exchange of whole numbers. Leaves zeros in the buffer.
 void check_dense_exchange(const Options& options, Scoreboard& board, const Subject& subject);
 
-// One sparse exchange of what the buffer holds: all workers get the same bits, of which no more are
-// not zero than the workers' own choices together.
+// Checks one sparse exchange of the buffer's contents. All workers must get the same bits. The
+// number of elements that are not zero must not exceed the workers' own choices together.
 void check_sparse_exchange(const Options& options, Scoreboard& board, const Subject& subject);
 
 }  // namespace pace::bench

@@ -6,7 +6,8 @@ namespace pace::bench {
 
 namespace {
 
-// The number after `word` in a file of words and numbers; 0 if there is none.
+// Returns the number after `word_wanted` in a file of words and numbers, or 0 if the word is
+// missing.
 uint64_t number_after(const char* path, const std::string& word_wanted) {
     std::ifstream file(path);
     std::string word;

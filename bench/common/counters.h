@@ -1,4 +1,4 @@
-// counters.h: what the kernel counts for this process and its network interface.
+// counters.h: the kernel's counters for this process and its network interface.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace pace::bench {
 
-// VmHWM of this process, 0 when /proc does not tell.
+// Returns VmHWM of this process, or 0 if /proc does not tell it.
 uint64_t peak_rss_bytes();
 
-// Bytes that `interface` of this network namespace has received, headers included; 0 if there is none
-// of that name.
+// Returns the bytes that `interface` of this network namespace has received, headers included.
+// Returns 0 if there is no interface of this name.
 uint64_t interface_received_bytes(const std::string& interface);
 
 }  // namespace pace::bench

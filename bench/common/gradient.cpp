@@ -8,7 +8,7 @@ std::vector<float> make_gradient(size_t count, uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<float> gradient(count);
     for (float& value : gradient) {
-        // Three numbers of 21 bits out of one draw.
+        // One draw gives three numbers of 21 bits.
         const uint64_t bits = random();
         constexpr uint64_t kMask = (1 << 21) - 1;
         const uint64_t sum = (bits & kMask) + (bits >> 21 & kMask) + (bits >> 42 & kMask);

@@ -1,4 +1,4 @@
-// gradient.h: what workers exchange in the sparse benchmark.
+// gradient.h: the data that workers exchange in the sparse benchmark.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace pace::bench {
 
-// Values around zero, most of them small and few large, as gradients are: the cube of a sum of three
-// uniform ones. Equal for equal seeds.
+// Returns values around zero. Like gradients, most are small and few are large. Each value is the
+// cube of a sum of three uniform ones. Equal seeds give equal values.
 std::vector<float> make_gradient(size_t count, uint64_t seed);
 
 }  // namespace pace::bench

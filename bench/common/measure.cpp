@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 // A guess that is enough for connections, page tables and branch predictors at every size.
 constexpr double kWarmUpShare = 0.15;
 constexpr uint32_t kWarmUpIterationsMin = 2;
-// What is owed grows fast at first, and Ok-Topk, which finds its thresholds anew in every 32nd
-// exchange, sends several times what it should until then.
+// Residuals grow fast at first. Ok-Topk finds its thresholds anew in every 32nd exchange, and sends
+// several times too much until then.
 constexpr uint32_t kSparseWarmUpIterationsMin = 34;
 
 double seconds_since(Clock::time_point start) {
@@ -55,14 +55,14 @@ class Conductor {
     Clock::time_point start_ = Clock::now();
 };
 
-// What one worker's exchanges move over the network: by the interface's counter, and as the
-// implementation tells.
+// The network traffic of one worker's exchanges, according to the interface's counter and to the
+// implementation.
 class Traffic {
   public:
     Traffic(const Options& options, const Subject& subject)
         : options_(options), subject_(subject) {}
 
-    // Before and after each measured exchange.
+    // Must be called before and after each measured exchange.
     void begin() {
         if (!wire_begin_) wire_begin_ = interface_received_bytes(options_.interface);
     }
@@ -84,8 +84,8 @@ class Traffic {
     uint64_t payload_ = 0;
 };
 
-// A dense buffer keeps its zeros, which stay zeros however often they are summed; a sparse one gets
-// its gradient again, when nobody is in the call any more.
+// A dense buffer keeps its zeros, which stay zeros however often they are summed. A sparse buffer
+// gets its gradient again when no worker is in the call any more.
 void prepare(Scoreboard& board, const Subject& subject, const std::vector<float>& gradient) {
     if (gradient.empty()) return;
     board.meet(subject.progress);
@@ -93,7 +93,7 @@ void prepare(Scoreboard& board, const Subject& subject, const std::vector<float>
     if (subject.prepare) subject.prepare();
 }
 
-// Exchanges that everyone begins together; the number of those that were measured.
+// Makes exchanges that all workers begin together. Returns the number of measured exchanges.
 uint32_t exchange_together(const Options& options, Scoreboard& board, const Subject& subject,
                            const std::vector<float>& gradient, Traffic& traffic) {
     Conductor conductor(options);

@@ -1,4 +1,4 @@
-// measure.h: the loop that every implementation is measured with.
+// measure.h: the loop that measures every implementation.
 #pragma once
 
 #include <functional>
@@ -10,27 +10,34 @@
 
 namespace pace::bench {
 
-// What a worker of one implementation hands to the loop.
+// The subject that a worker of one implementation gives to the loop.
 struct Subject {
-    std::span<float> buffer;         // reduced in place
-    float expected = 0;              // in every element, when worker r brought r + 1
+    std::span<float> buffer;  // reduced in place
+    // The value of every element, when worker r contributed r + 1.
+    float expected = 0;
     std::function<void()> exchange;  // one whole exchange, blocking
-    std::function<void()> progress;  // what the library needs while its caller waits elsewhere
-    std::string version;             // of the library, for the report
+    // Keeps the library going while its caller waits elsewhere.
+    std::function<void()> progress;
+    std::string version;  // of the library, for the report
 
-    // Of those that have them.
-    std::function<void()> prepare;       // before each sparse exchange, when the buffer is filled
-    std::function<bool()> in_time;       // whether this worker was, in the last; else all are
-    std::function<uint64_t()> received;  // bytes over the network in the last, without headers
+    // The functions below are optional.
+
+    // Called before each sparse exchange, when the buffer is filled.
+    std::function<void()> prepare;
+    // Returns whether this worker was in time in the last exchange. Without the function all
+    // workers are in time.
+    std::function<bool()> in_time;
+    // Returns the bytes received over the network in the last exchange, without headers.
+    std::function<uint64_t()> received;
 };
 
-// Checks one exchange, warms up, then measures: exchanges at a common barrier for options.seconds,
-// whose time is the longest that any worker spent in the call, or, with options.skew_ms, as
-// skewed.h says. Rank 0 writes a report (report.h) to options.out. Ends the process with status 1
-// when a result is wrong.
+// Checks one exchange, warms up, then measures. Exchanges begin at a common barrier and go on for
+// options.seconds. The time of an exchange is the longest that any worker spent in the call. With
+// options.skew_ms, the measurement follows skewed.h instead. Rank 0 writes a report (report.h) to
+// options.out. Ends the process with status 1 if a result is wrong.
 //
-// With options.density the buffer gets this worker's gradient before each exchange (gradient.h), and
-// what options.interface receives is counted.
+// With options.density the buffer gets this worker's gradient before each exchange (gradient.h).
+// The bytes that options.interface receives are counted.
 void measure(const Options& options, Scoreboard& board, const Subject& subject);
 
 }  // namespace pace::bench

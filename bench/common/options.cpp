@@ -43,6 +43,7 @@ uint32_t to_u32(const char* text) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table of options
 Options parse_options(int argc, char** argv) {
     Options options;
     for (;;) {

@@ -8,7 +8,7 @@ namespace pace::bench {
 
 namespace {
 
-// The workers' accounts in one.
+// Returns a summary of the workers' accounts.
 Account summary_of(const Scoreboard& board) {
     Account summary;
     for (uint32_t rank = 0; rank < board.world(); ++rank) {

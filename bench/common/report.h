@@ -1,4 +1,4 @@
-// report.h: what rank 0 tells the harness.
+// report.h: rank 0's report to the harness.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace pace::bench {
 
-// One JSON object to options.out: "version", "samples_s", and from the workers' accounts
-// "peak_rss_bytes", "wire_bytes" and "payload_bytes" (the largest) and "active" (in_time, summed). Ends the
-// process with status 2 when it cannot be written.
+// Writes one JSON object to options.out. It has "version" and "samples_s". From the workers'
+// accounts it has "peak_rss_bytes", "wire_bytes" and "payload_bytes" (the largest) and "active"
+// (in_time, summed). Ends the process with status 2 if the report cannot be written.
 void write_report(const Options& options, const Scoreboard& board,
                   const std::vector<double>& samples_s, const std::string& version);
 

@@ -22,7 +22,7 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
 
 using Clock = std::chrono::steady_clock;
 
-// Between processes, which std::atomic::wait() is not made for.
+// The waiters are in several processes. std::atomic::wait() does not serve them.
 void sleep_while(std::atomic<uint32_t>& word, uint32_t value) {
     while (word.load(std::memory_order_acquire) == value)
         syscall(SYS_futex, &word, FUTEX_WAIT, value, nullptr, nullptr, 0);

@@ -1,11 +1,13 @@
-// scoreboard.h: shared memory in which the workers of one measurement meet and write down their
-// times, whatever they measure.
+// scoreboard.h: shared memory in which the workers of one measurement meet and record their times,
+// whatever they measure.
 //
 // Every implementation uses the same barrier, so that its own barrier is no part of its figure. The
-// namespaces that play nodes share a file system and a monotonic clock, so this works there too.
+// namespaces that play nodes share a file system and a monotonic clock. So the scoreboard works in
+// them, too.
 //
-// All zero is the state before the first worker arrives, so creating the file needs no order. Rank 0
-// alone sets the phase, before it goes to the barrier; the others read it after the barrier.
+// All zeros are the state before the first worker arrives, so the workers may create the file in
+// any order. Only rank 0 sets the phase, before it goes to the barrier. The others read the phase
+// after the barrier.
 #pragma once
 
 #include <array>
@@ -24,18 +26,21 @@ constexpr uint32_t kSamplesMax = 4096;
 
 enum class Phase : uint32_t { kWarmUp = 0, kMeasure = 1, kEnd = 2 };
 
-// What a worker says of the whole measurement.
+// A worker's account of the whole measurement.
 struct Account {
     uint64_t peak_rss_bytes = 0;
-    double in_time = 0;          // share of its exchanges for which it was
-    uint64_t wire_bytes = 0;     // that its network interface received for an exchange, on average
-    uint64_t payload_bytes = 0;  // the same as the implementation counts it; 0: it does not
-    uint64_t result_hash = 0;    // of the exchange that is checked
+    // The share of its exchanges for which the worker was in time.
+    double in_time = 0;
+    // The bytes that its network interface received for an exchange, on average.
+    uint64_t wire_bytes = 0;
+    // The same bytes as the implementation counts them. 0 means that it does not count them.
+    uint64_t payload_bytes = 0;
+    uint64_t result_hash = 0;  // of the checked exchange
 };
 
 class Scoreboard {
   public:
-    // Maps the file, making it if this worker is the first. Ends the process when that fails.
+    // Maps the file, and creates it if this worker is the first. Ends the process on a failure.
     Scoreboard(const std::string& path, uint32_t world, uint32_t rank);
     ~Scoreboard();
     Scoreboard(const Scoreboard&) = delete;
@@ -43,13 +48,14 @@ class Scoreboard {
 
     uint32_t world() const { return world_; }
 
-    // Returns when all workers have called it. Calls `progress` while it waits: a library that moves
-    // its last bytes only inside its own calls would otherwise hold up a peer that needs them. An
-    // empty `progress`: sleeps instead, so that whoever still works has the processors.
+    // Returns when all workers have called this function. Calls `progress` while it waits. A
+    // library that moves its last bytes only inside its own calls would otherwise delay a peer that
+    // needs them. With an empty `progress` the function sleeps instead, so that working processes
+    // have the processors.
     void meet(const std::function<void()>& progress);
 
-    // When the last worker came to the meeting that has just ended; the same for all. Until the next
-    // meeting.
+    // Returns when the last worker came to the meeting that has just ended. The value is the same
+    // for all workers, and valid until the next meeting.
     std::chrono::steady_clock::time_point met_at() const;
 
     Phase phase() const { return board_->phase.load(std::memory_order_acquire); }
@@ -57,11 +63,11 @@ class Scoreboard {
 
     void record(uint32_t sample, double seconds) { board_->samples[sample][rank_] = seconds; }
 
-    // The longest and the mean time of the workers, for each of the first `count` samples.
+    // Returns the longest and the mean time of the workers, for each of the first `count` samples.
     std::vector<double> slowest(uint32_t count) const;
     std::vector<double> mean(uint32_t count) const;
 
-    // To be written before a meeting, and read by others after it.
+    // A worker writes its account before a meeting. Others read it after the meeting.
     Account& account() { return board_->accounts[rank_]; }
     const Account& account_of(uint32_t rank) const { return board_->accounts[rank]; }
 

@@ -19,10 +19,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kWarmUpIterations = 3;
-// From the meeting until worker 0's delay begins: enough for 32 processes to wake. A guess.
+// The time from the meeting until worker 0's delay begins. It is enough for 32 processes to wake. A
+// guess.
 constexpr std::chrono::milliseconds kSettle{3};
 
-// The lateness that is measured, so this sleep is the method itself.
+// The lateness is what is measured. So this sleep is the method itself.
 void be_late_until(Clock::time_point when) {
     const auto since = when.time_since_epoch();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
@@ -32,7 +33,7 @@ void be_late_until(Clock::time_point when) {
     }
 }
 
-// What one worker has been given: whole numbers, the same in all elements.
+// The results that one worker has got: whole numbers, the same in all elements.
 class Receipts {
   public:
     Receipts(const Options& options, const Subject& subject)
@@ -81,7 +82,8 @@ void measure_skewed(const Options& options, Scoreboard& board, const Subject& su
         const Clock::time_point start = Clock::now();
         subject.exchange();
         const std::chrono::duration<double> taken = Clock::now() - start;
-        board.meet(subject.progress);  // so that no check takes a processor from who is still in it
+        // No check takes a processor from a worker that is still in the exchange.
+        board.meet(subject.progress);
         receipts.add();
         if (i < kWarmUpIterations) continue;
         board.record(i - kWarmUpIterations, taken.count());

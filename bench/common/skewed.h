@@ -5,12 +5,13 @@
 
 namespace pace::bench {
 
-// options.iterations times: the workers meet, then worker r calls (r + 1) * options.skew_ms after the
-// meeting. An iteration's time is the mean that the workers spent in the call; "active" in the report is
-// how many were in time, on average.
+// Repeats options.iterations times: the workers meet, then worker r calls (r + 1) * options.skew_ms
+// after the meeting. An iteration's time is the mean time of the workers in the call. "active" in
+// the report is the average number of workers that were in time.
 //
-// Worker r brings r + 1. Where nobody may be left out, everyone must get the sum of all; else what
-// all have been given by the end must be the same, and no more than was brought.
+// Worker r contributes r + 1. Where no worker may be left out, every worker must get the sum of
+// all. Otherwise the total of all results must be the same at every worker by the end, and no more
+// than was contributed.
 void measure_skewed(const Options& options, Scoreboard& board, const Subject& subject);
 
 }  // namespace pace::bench

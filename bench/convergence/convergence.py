@@ -41,13 +41,14 @@ def parse_flags():
     flags.method = flags.method or [name for name, method in METHODS.items() if method.quick or not flags.quick]
     passes = 1 if flags.quick else 4
     flags.steps_max = flags.steps_max or passes * 60000 // (flags.batch * flags.workers)
-    # What the demo's training wants to know besides: it ends by steps alone, never by what was measured.
+    # These values complete the flags of the demo's training. It ends by steps alone, never by
+    # measured results.
     vars(flags).update(hidden=128, momentum=0, interval_ms=500, seconds_max=1e6, target_to_stop=2)
     return flags
 
 
 def settings_of(imbalance, method, seed, flags):
-    """All that a result depends on, the machine and the programs excepted."""
+    """All settings that a result depends on, except the machine and the programs."""
     return {"imbalance": imbalance, "method": method, "seed": seed, "workers": flags.workers, "daemons": flags.daemons,
             "steps": flags.steps_max, "batch": flags.batch, "learning_rate": flags.learning_rate,
             "step_ms": flags.step_ms, "pace": IMBALANCES[imbalance].pace(flags), "job": METHODS[method].job(flags)}
@@ -71,7 +72,7 @@ def present(records, flags):
     print("\n" + text)
     (flags.out / "results.txt").write_text(text + "\n", encoding="utf-8")
     summary.write_json(records, flags, flags.out / "results.json")
-    import curves  # slow to load, and not needed before
+    import curves  # slow to load, and not needed earlier
     curves.draw(records, flags, flags.out / "accuracy.png")
     print(f"\nresults.txt, results.json and accuracy.png are in {flags.out.absolute()}")
 

@@ -2,7 +2,7 @@
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file, needs no display
+matplotlib.use("Agg")  # draws into a file and needs no display
 from matplotlib import pyplot  # noqa: E402
 
 from methods import IMBALANCES, METHODS  # noqa: E402

@@ -1,4 +1,4 @@
-"""What is compared: methods of exchanging steps, and imbalances of the workers."""
+"""The compared methods of exchanging steps, and the imbalances of the workers."""
 
 import dataclasses
 
@@ -10,9 +10,10 @@ _BACKUP = ["--late", "drop", "--divide-by", "contributors"]
 class Method:
     label: str
     colour: str
-    # job(flags): what the trainers are told beside `--policy all-reduce`.
+    # job(flags): the flags of the trainers beside `--policy all-reduce`.
     job: object
-    # Whether everyone waits for everyone: the accuracy is then the same whoever is delayed.
+    # Whether every worker waits for every other one. The accuracy is then the same whichever worker
+    # is delayed.
     waits: bool = False
     quick: bool = True
 
@@ -49,7 +50,7 @@ def _backup(flags, count):
 @dataclasses.dataclass(frozen=True)
 class Imbalance:
     title: str
-    pace: object  # pace(flags): what the trainers are told
+    pace: object  # pace(flags): the flags of the trainers
 
 
 IMBALANCES = {
@@ -61,7 +62,7 @@ IMBALANCES = {
 
 
 def chosen(flags):
-    """The pairs of imbalance and method to run. Methods that wait and that do not differ from one imbalance to the
-    next in anything but time are run under the first alone, dense and SparDL proper excepted."""
+    """The pairs of imbalance and method to run. Some methods wait, so that imbalances change only their time. They run
+    under the first imbalance alone, except dense and SparDL proper."""
     return [(imbalance, method) for number, imbalance in enumerate(flags.imbalance) for method in flags.method
             if number == 0 or METHODS[method].quick or not METHODS[method].waits]

@@ -23,7 +23,7 @@ falling to 0 at the last step, and the same first model, data and batches."""
 
 
 def figures_of(run):
-    """What of a run is kept."""
+    """The parts of a run that are kept."""
     first = run.events[0]
     events = [event for worker in run.events for event in worker]
     steps = sum(result["steps"] for result in run.results)

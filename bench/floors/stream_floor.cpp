@@ -1,6 +1,6 @@
 // stream_floor.cpp: the goodput of one TCP flow, the floor of every exchange between nodes.
 //
-//     stream_floor receive ADDRESS SECONDS    prints "port N" when it listens, then the bytes a second
+//     stream_floor receive ADDRESS SECONDS    prints "port N", and at the end the bytes a second
 //     stream_floor send ADDRESS PORT          until the receiver has enough
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What the queues on the way swallow at once and the first round trips are no measure of the rate.
+// Bytes that fill the queues on the way and the first round trips do not show the rate.
 constexpr double kRampSeconds = 0.3;
 constexpr size_t kChunkBytes = size_t{256} << 10;
 

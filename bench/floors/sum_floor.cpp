@@ -1,5 +1,6 @@
-// sum_floor.cpp: how fast this machine can sum the buffers of W workers where they lie, every worker
-// getting the result: each thread reads its share of all buffers once and writes it back once.
+// sum_floor.cpp: measures how fast this machine can sum the buffers of W workers in place, so that
+// every worker gets the result. Each thread reads its share of all buffers once and writes it back
+// once.
 //
 //     sum_floor WORKERS BYTES SECONDS     prints {"samples_s": [...]}
 #include <pthread.h>
@@ -39,7 +40,8 @@ float* map_buffer(size_t bytes) {
     return static_cast<float*>(address);
 }
 
-// One block of one worker's buffer into the sum, and the sum back: loops that any compiler vectorizes.
+// Add one block of one worker's buffer to the sum, and copy the sum back. Any compiler vectorizes
+// these loops.
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) void add(
     float* __restrict sum, const float* __restrict values, size_t count) {
     for (size_t i = 0; i < count; ++i) sum[i] += values[i];
@@ -55,23 +57,11 @@ void sum_share(std::span<float* const> buffers, size_t begin, size_t end) {
     }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    if (argc != 4) {
-        std::fprintf(stderr, "usage: %s WORKERS BYTES SECONDS\n", argv[0]);
-        return 2;
-    }
-    const size_t workers = std::strtoull(argv[1], nullptr, 10);
-    const size_t bytes = std::strtoull(argv[2], nullptr, 10);
-    const double seconds = std::strtod(argv[3], nullptr);
-    const size_t count = bytes / sizeof(float);
-    std::vector<float*> buffers(workers);
-    for (float*& buffer : buffers) buffer = map_buffer(bytes);
-
-    // A thread that only helps is not worth its wake-up for a buffer that one core sums sooner.
+// Sums until `seconds` have passed. Returns the seconds of each sum.
+std::vector<double> measure(std::span<float* const> buffers, size_t count, double seconds) {
+    // A helping thread is not worth its wake-up if one core sums the buffer sooner.
     const size_t processors = std::max(1U, std::thread::hardware_concurrency());
-    const size_t threads = workers * bytes < 256 * 1024 ? 1 : processors;
+    const size_t threads = buffers.size() * count * sizeof(float) < 256 * 1024 ? 1 : processors;
     const size_t share = (count / threads + 15) / 16 * 16;
     std::vector<double> samples;
     bool end = false;
@@ -99,7 +89,22 @@ int main(int argc, char** argv) {
     for (size_t thread = 1; thread < threads; ++thread) helpers.emplace_back(work, thread);
     work(0);
     for (std::thread& helper : helpers) helper.join();
+    return samples;
+}
 
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 4) {
+        std::fprintf(stderr, "usage: %s WORKERS BYTES SECONDS\n", argv[0]);
+        return 2;
+    }
+    const size_t workers = std::strtoull(argv[1], nullptr, 10);
+    const size_t bytes = std::strtoull(argv[2], nullptr, 10);
+    const double seconds = std::strtod(argv[3], nullptr);
+    std::vector<float*> buffers(workers);
+    for (float*& buffer : buffers) buffer = map_buffer(bytes);
+    const std::vector<double> samples = measure(buffers, bytes / sizeof(float), seconds);
     std::printf("{\"samples_s\": [");
     for (size_t i = 0; i < samples.size(); ++i) std::printf("%s%.9f", i ? ", " : "", samples[i]);
     std::printf("]}\n");

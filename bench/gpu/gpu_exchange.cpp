@@ -1,7 +1,9 @@
-// What exchanges of buffers on a GPU take: workers are threads of this process, daemons run already.
+// gpu_exchange: measures exchanges of buffers on a GPU. The workers are threads of this process.
+// The daemons run already.
 //
 //   gpu_exchange copies --bytes N
-//   gpu_exchange sum --endpoint E [--endpoint E]... --workers N --bytes N [--host] [--gpus N] [--exchanges N] [--density D]
+//   gpu_exchange sum --endpoint E [--endpoint E]... --workers N --bytes N
+//                    [--host] [--gpus N] [--exchanges N] [--density D]
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -24,7 +26,8 @@ using namespace pace::base::cuda;  // the driver's own names
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSkipped = 77;
-constexpr int kWarmUp = 10;  // exchanges that are not counted, at least
+// The least number of exchanges that are not counted.
+constexpr int kWarmUp = 10;
 
 [[noreturn]] void stop(const std::string& why, int status = 1) {
     std::fprintf(stderr, "gpu_exchange: %s\n", why.c_str());
@@ -49,9 +52,11 @@ struct Options {
     uint32_t workers = 2;
     uint64_t bytes = 4096;
     bool on_host = false;
-    uint32_t gpus = 1;  // of which the workers take one each, in turn
+    // The number of GPUs. The workers take one each, in turn.
+    uint32_t gpus = 1;
     int exchanges = 200;
-    double density = 0;  // of a top-k reduction; 0: all elements
+    // The density of a top-k reduction. 0 means all elements.
+    double density = 0;
 };
 
 Options parse(int argc, char** argv) {
@@ -205,7 +210,8 @@ class Worker {
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    // What top-k leaves of a sum is no gradient: another one, outside of what is measured.
+    // The result of a top-k sum is no gradient. So the buffer gets another gradient, outside of the
+    // measured time.
     void prepare() {
         if (gradient_.empty()) return;
         const size_t bytes = gradient_.size() * sizeof(float);
@@ -218,7 +224,7 @@ class Worker {
         must(driver().stream_synchronize(stream_), "wait");
     }
 
-    // Until the stream has the result.
+    // Returns when the stream has the result.
     void exchange() {
         pace_request request{};
         pace_reduce_options mean = PACE_REDUCE_OPTIONS_INIT;
@@ -241,7 +247,7 @@ class Worker {
         gradient_.resize(bytes / sizeof(float));
         for (float& value : gradient_) value = normal(random);
         if (on_host_) return;
-        must(driver().mem_alloc(&on_gpu_, bytes), "allocate");  // goes with the process
+        must(driver().mem_alloc(&on_gpu_, bytes), "allocate");  // freed with the process
         must(driver().copy_to_device(on_gpu_, gradient_.data(), bytes, stream_), "copy");
         must(driver().stream_synchronize(stream_), "wait");
     }
@@ -260,7 +266,7 @@ class Worker {
 
 void measure_sums(const Options& options) {
     if (options.endpoints.empty()) stop("sum needs --endpoint", 2);
-    // Several GPUs are connected beside the first exchanges, which takes seconds.
+    // Several GPUs are connected during the first exchanges, which takes seconds.
     const auto warm_at = Clock::now() + std::chrono::seconds(options.gpus > 1 ? 10 : 0);
     int begun = 0;
     int warm_up = kWarmUp;

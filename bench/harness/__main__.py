@@ -1,4 +1,4 @@
-"""bench/run: installs what Pace is compared with, builds, measures, and reports."""
+"""bench/run: installs the implementations that Pace is compared with, builds, measures, and reports."""
 
 import argparse
 import os
@@ -78,7 +78,7 @@ def run_part(part, programs, arguments, results):
             sparse.run(programs, arguments, results)
         else:
             dense.run(part, programs, arguments, results)
-    except subprocess.CalledProcessError as failure:  # of the namespaces; its words are on the terminal
+    except subprocess.CalledProcessError as failure:  # from the namespaces; the error is on the terminal
         results.add_failure(None, part, str(failure))
 
 

@@ -7,7 +7,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def build():
-    """The build folder, with everything that the harness starts in it."""
+    """Builds all programs that the harness starts. Returns the build folder."""
     folder = ROOT / "build" / "release"
     cache = folder / "CMakeCache.txt"
     configured = cache.exists() and "PACE_BENCH:BOOL=ON" in cache.read_text()
@@ -21,7 +21,7 @@ def build():
 
 
 def find(folder, program):
-    """The program's path below the build folder, or None when it is not built."""
+    """The program's path below the build folder, or None if it is not built."""
     for path in sorted(pathlib.Path(folder).rglob(program)):
         if path.is_file() and path.stat().st_mode & 0o111:
             return path

@@ -20,7 +20,7 @@ class Cluster:
         self.prefix = os.environ["PACE_BENCH_NODES"]
 
     def __enter__(self):
-        os.environ["NODES_PREFIX"] = self.prefix  # for agent.sh, whoever calls it
+        os.environ["NODES_PREFIX"] = self.prefix  # agent.sh reads it, whichever program calls agent.sh
         subprocess.run([SCRIPT, "up", self.prefix, str(self.count), self.rate, self.delay], check=True)
         return self
 

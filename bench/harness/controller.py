@@ -1,4 +1,4 @@
-"""controller: decisions a second and their latency, by programs that simulate the workers themselves."""
+"""controller: decisions a second and their latency. The programs simulate the workers themselves."""
 
 import json
 import os
@@ -8,7 +8,8 @@ import tempfile
 from build import find
 from processes import Failure, run_all
 
-# The core alone; then, where it is built, a controller process and simulated daemons around it.
+# The first program measures the core alone. The second, where it is built, has a controller process
+# and simulated daemons.
 PROGRAMS = ["controller_core_bench", "controller_latency_bench"]
 DEADLINE_S = 300
 GROUPS_QUICK = 20_000

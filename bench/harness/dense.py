@@ -9,7 +9,7 @@ from implementations import DENSE, chosen
 from trial import Case, Trial
 
 KB, MB = 1 << 10, 1 << 20
-# The last size is that of many a published model, and no power of two.
+# The last size is that of many published models. It is no power of two.
 BYTES = [4 * KB, 64 * KB, MB, 16 * MB, 64 * MB, 100_000_000]
 BYTES_QUICK = [4 * KB, MB, 16 * MB]
 NODES = 4
@@ -25,7 +25,7 @@ def cases_of(part, arguments):
     for nodes, workers in shapes:
         if arguments.workers and workers not in arguments.workers:
             continue
-        # Several workers a node matter where the wire does: two sizes tell.
+        # Several workers on a node matter where the network does. Two sizes show this.
         chosen = sizes if workers != 2 * NODES or nodes == 1 else [size for size in sizes if size in (MB, 16 * MB)]
         cases += [Case(part, nodes, workers, size) for size in chosen]
     return cases

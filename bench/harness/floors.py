@@ -1,4 +1,4 @@
-"""What the hardware allows: memory on one node, the wire between nodes; measured in the same run."""
+"""The limits of the hardware: memory on one node, and the wire between nodes. They are measured in the same run."""
 
 import json
 import statistics
@@ -8,7 +8,7 @@ from processes import Child, Failure, wait_all
 
 
 def sum_in_place(programs, case, folder, seconds):
-    """Seconds to sum the workers' buffers where they lie, every worker getting the result."""
+    """Seconds to sum the workers' buffers in place, so that every worker gets the result."""
     child = Child([find(programs, "sum_floor"), case.workers, case.bytes, seconds], folder, pipe=True)
     try:
         line = child.read_line(60)

@@ -1,7 +1,7 @@
 """How each implementation is started, in the configuration that serves it best.
 
-Nothing is bound to a processor, and whoever waits gives its processor away: without that, figures are
-of the scheduler as soon as there are more workers than idle processors.
+Nothing is bound to a processor, and every waiting process yields its processor. Without that, the figures would be
+figures of the scheduler as soon as there are more workers than idle processors.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ class OpenMpi:
     RING = ["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", "coll_tuned_allreduce_algorithm", "4"]
 
     program_name = "openmpi_allreduce"
-    more = []  # for the program
+    more = []  # further arguments of the program
 
     def __init__(self, transport, bench=None, ring=False):
         self.name = f"openmpi-{transport}" + ("-ring" if ring else "")
@@ -56,7 +56,7 @@ class OpenMpi:
 
 
 class OpenMpiTopkA(OpenMpi):
-    """TopkA by Open MPI's all-gather; "exchange" does not count the time of choosing."""
+    """TopkA by Open MPI's all-gather. "exchange" does not count the time of choosing."""
 
     program_name = "openmpi_topka"
 
@@ -67,7 +67,7 @@ class OpenMpiTopkA(OpenMpi):
 
 
 class Mpich:
-    """MPICH with the yielding that Debian's build lacks; see bench/peers/mpich_yield.h."""
+    """MPICH with yielding, which Debian's build lacks; see bench/peers/mpich_yield.h."""
 
     name = "mpich"
     bench = None
@@ -88,7 +88,7 @@ class Mpich:
 
 
 class Gloo:
-    """Gloo over TCP, its only transport here; workers find each other by files."""
+    """Gloo over TCP, its only transport here. Workers find each other through files."""
 
     bench = None
 
@@ -109,9 +109,9 @@ class Gloo:
 
 
 class Pace:
-    """A daemon on each node, and a controller when there are several.
+    """A daemon on each node, and a controller if there are several.
 
-    `daemons`: as many nodes on this machine, whatever the case says.
+    `daemons`: the number of nodes on this machine, whatever the case says.
     """
 
     bench = None
@@ -156,7 +156,8 @@ DENSE = [
     Pace("average"),
 ]
 
-# The rounds' quorum in Pace's words; on one daemon, and with a quarter of the workers on each of four.
+# The quorums of the rounds in Pace's words. They run on one daemon, and with a quarter of the
+# workers on each of four.
 QUORUMS = ["solo", "majority", "quorum-8", "majority-strict", "all"]
 SKEWED = [
     OpenMpi("shm"),
@@ -166,7 +167,7 @@ SKEWED = [
     *[Pace(quorum, daemons=4) for quorum in QUORUMS],
 ]
 
-# Dense: what a sparse exchange is to save.
+# Dense exchanges: sparse exchanges are to save their traffic.
 SPARSE_DENSE = [OpenMpi("tcp", ring=True), Pace("reduce")]
 SPARSE_RIVALS = [
     OpenMpiTopkA("whole"),
@@ -175,9 +176,10 @@ SPARSE_RIVALS = [
     Pace("gtopk"),
     Pace("oktopk"),
 ]
-# No rival: only a part of the work.
+# This is no rival, but only a part of the work.
 SPARSE_PARTS = [OpenMpiTopkA("exchange")]
-# A number at the end: of teams. compact: compressed indices and half-precision values.
+# A number at the end is the number of teams. "compact" means compressed indices and half-precision
+# values.
 SPARDL = [
     Pace("spardl"),
     Pace("spardl-auto"),
@@ -194,5 +196,5 @@ ALL = {one.name: one for one in DENSE + SKEWED + SPARSE}
 
 
 def chosen(implementations, names):
-    """Those of these names; all when there are none."""
+    """The implementations of these names. Without names, all implementations."""
     return [one for one in implementations if not names or one.name in names]

@@ -1,10 +1,10 @@
-"""Starts Pace's daemons, and its controller for several nodes. Their flags are known here alone."""
+"""Starts Pace's daemons, and its controller for several nodes. Only this file knows their flags."""
 
 import cluster
 from processes import Child
 
 READY_S = 10
-CONTROLLER_PORT = 0  # the system's choice, read back
+CONTROLLER_PORT = 0  # the system chooses; the port is read back
 LOOPBACK = "lo"
 LOOPBACK_ADDRESS = "127.0.0.1"
 
@@ -12,7 +12,8 @@ LOOPBACK_ADDRESS = "127.0.0.1"
 def paced_command(program, socket, name, controller, interface):
     command = [program, "--socket", socket, "--name", name]
     if controller:
-        # --insecure: no keys. The namespaces reach nothing but each other: --closed-network.
+        # --insecure: there are no keys. --closed-network: the namespaces reach nothing but each
+        # other.
         command += ["--controller", controller, "--data-interface", interface, "--insecure", "--closed-network"]
     return command
 
@@ -22,9 +23,9 @@ def controller_command(program, address, journal):
 
 
 class Daemons:
-    """One paced on each node of a trial, ready, for the length of a `with` block.
+    """One ready paced on each node of a trial, for the length of a `with` block.
 
-    Several nodes without a cluster are daemons of this machine that meet on loopback.
+    Without a cluster, several nodes are daemons of this machine that meet on loopback.
     """
 
     def __init__(self, trial, case, paced, controller):
@@ -58,7 +59,7 @@ class Daemons:
         return f"unix:{self._socket(node)}"
 
     def peak_rss_bytes(self):
-        """Of the largest daemon."""
+        """The peak memory of the largest daemon."""
         return max(daemon.peak_rss_bytes() for daemon in self.daemons)
 
     def _socket(self, node):

@@ -1,4 +1,4 @@
-"""Debian packages: what Pace is compared with, and what building it needs."""
+"""Debian packages of the implementations that Pace is compared with, and of the tools to build Pace."""
 
 import os
 import subprocess

@@ -1,7 +1,7 @@
 """Starts programs, waits for them with a deadline, and leaves none behind.
 
-Every child dies with the harness (setpriv --pdeathsig). What outlives its own parent, as an MPI's
-ranks may, is adopted by the harness and ended after the measurement that it belonged to.
+Every child dies with the harness (setpriv --pdeathsig). A process may outlive its own parent, as an MPI's ranks do. The
+harness adopts such a process and ends it after its measurement.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ _started = []
 
 
 class Failure(Exception):
-    """What went wrong in one measurement; the others go on."""
+    """The failure of one measurement. The other measurements go on."""
 
 
 def adopt_orphans():
@@ -26,7 +26,7 @@ def adopt_orphans():
 
 
 class Child:
-    """A program under way: its output in files of `folder`, or in a pipe that the caller reads."""
+    """A running program. Its output goes to files of `folder`, or to a pipe that the caller reads."""
 
     def __init__(self, command, folder, env=None, pipe=False):
         self.errors = pathlib.Path(folder) / f"stderr-{len(_started)}-{time.monotonic_ns()}"
@@ -39,7 +39,7 @@ class Child:
         _started.append(self)
 
     def read_line(self, seconds):
-        """The next line of a pipe; fails when it does not come in time."""
+        """The next line of a pipe. Fails if the line does not come in time."""
         line = b""
         deadline = time.monotonic() + seconds
         with selectors.DefaultSelector() as selector:
@@ -59,7 +59,7 @@ class Child:
         return ": " + " / ".join(lines[-3:]) if lines else ""
 
     def peak_rss_bytes(self):
-        """VmHWM while it runs, 0 when it has ended."""
+        """VmHWM while the program runs, or 0 if it has ended."""
         try:
             status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         except OSError:
@@ -68,7 +68,7 @@ class Child:
         return int(found[0]) * 1024 if found else 0
 
     def end(self, seconds=3):
-        """Asks it to end, then makes it."""
+        """Asks the program to end, then kills it."""
         for number, patience in ((signal.SIGTERM, seconds), (signal.SIGKILL, None)):
             if self.process.poll() is None:
                 _signal_group(self.process.pid, number)
@@ -92,7 +92,7 @@ def _signal_group(group, number):
 
 
 def wait_all(children, seconds):
-    """Returns when all have ended well; ends all of them and fails when one does not."""
+    """Returns when all have ended well. If one fails, ends all of them and fails."""
     deadline = time.monotonic() + seconds
     waiting = {os.pidfd_open(child.process.pid): child for child in children}
     try:

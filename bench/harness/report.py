@@ -22,7 +22,7 @@ class Results:
         return (case, implementation) in self.failures
 
     def add_record(self, record):
-        """One that another program measured; what it leaves out is unknown."""
+        """A record that another program measured. Missing values are unknown."""
         empty = dict.fromkeys(["bench", "implementation", "workers", "nodes", "bytes", "median_s", "min_s", "max_s",
                                "floor_s"])
         self.records.append({**empty, **record})
@@ -46,9 +46,10 @@ class Results:
             "bench": case.bench, "implementation": name, "workers": case.workers, "nodes": case.nodes,
             "bytes": case.bytes, "median_s": statistics.median(samples), "min_s": min(samples),
             "max_s": max(samples), "mean_s": statistics.mean(samples), "floor_s": floor_s, "samples": len(samples),
-            # Of each start's mean.
+            # The least and the greatest mean of a start.
             "start_min_s": min(means), "start_max_s": max(means),
-            # Of the largest process that holds the implementation's memory, and of the largest worker.
+            # The peak of the largest process that holds the implementation's memory, or of the
+            # largest worker.
             "peak_rss_bytes": largest("daemon_peak_rss_bytes") or largest("peak_rss_bytes"),
             "worker_peak_rss_bytes": largest("peak_rss_bytes")}
         if case.bench == "skew":

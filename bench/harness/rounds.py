@@ -1,4 +1,4 @@
-"""Measures in rounds: every implementation is started anew, one after another, so that all share the noise."""
+"""Measures in rounds. In a round every implementation is started anew, one after another, so that all share the noise."""
 
 import collections
 import contextlib
@@ -11,9 +11,9 @@ import processes
 
 
 def run(part, cases, implementations, rounds, results, start, floor=None):
-    """Calls start(implementation, case, folder) for everything, and floor(case, folder) once a round.
+    """Calls start(implementation, case, folder) for every pair, and floor(case, folder) once a round.
 
-    `implementations` is a list, or a function of the case that gives one.
+    `implementations` is a list, or a function of the case that returns a list.
     """
     chosen = {case: implementations(case) if callable(implementations) else implementations for case in cases}
     progress = Progress(part, rounds * sum(len(list_) for list_ in chosen.values()))
@@ -41,7 +41,7 @@ def run(part, cases, implementations, rounds, results, start, floor=None):
 
 @contextlib.contextmanager
 def workspace():
-    """A folder for one start, and no process left when it goes."""
+    """A folder for one start. No process is left when the folder is removed."""
     folder = tempfile.mkdtemp(dir=os.environ["PACE_BENCH_DIR"])
     try:
         yield folder
@@ -51,7 +51,7 @@ def workspace():
 
 
 class Progress:
-    """One line that is rewritten on a terminal; every tenth part of the work in a log."""
+    """One line that is rewritten on a terminal. In a log, a line for every tenth part of the work."""
 
     def __init__(self, part, total):
         self.part = part

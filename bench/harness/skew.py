@@ -11,7 +11,8 @@ WORKERS = 32
 SKEW_MS = 1  # worker r is (r + 1) times this late
 ITERATIONS = 64
 ITERATIONS_QUICK = 16
-DRAWS = 3  # times as many iterations where a worker is drawn for each, whose mean needs them
+# Where a worker is drawn for each iteration, the mean needs this many times as many iterations.
+DRAWS = 3
 
 
 def run(programs, arguments, results):
@@ -21,7 +22,7 @@ def run(programs, arguments, results):
 
     def start(one, case, folder):
         own = iterations * (DRAWS if one.name.startswith("pace-majority") and "strict" not in one.name else 1)
-        # Far more than the lateness alone takes.
+        # The limit is far more than the lateness alone takes.
         seconds = own * case.workers * SKEW_MS / 1000
         more = ["--skew-ms", SKEW_MS, "--iterations", own]
         return one.run(Trial(case, programs, folder, None, seconds, iterations_min=0, more=more))

@@ -1,4 +1,4 @@
-"""sparse: exchanges of a gradient's largest elements among nodes; SparDL beside its rivals, and dense ones beside both."""
+"""sparse: exchanges of a gradient's largest elements among nodes. SparDL is compared with its rivals, and all with dense exchanges."""
 
 import math
 
@@ -7,13 +7,13 @@ from cluster import Cluster
 from implementations import SPARSE, SPARSE_DENSE, chosen
 from trial import Case, Trial
 
-# Of the models in SparDL's paper: VGG-16, VGG-19, ResNet-20.
+# The sizes of the models in SparDL's paper: VGG-16, VGG-19, ResNet-20.
 ELEMENTS = [14_728_266, 20_083_146, 269_722]
 ELEMENTS_QUICK = [14_728_266, 269_722]
 NODES = [4, 5, 6]
 NODES_QUICK = [6]
 DENSITY = 0.01
-ENTRY_BYTES = 8  # an index and a value, in the papers
+ENTRY_BYTES = 8  # an index and a value, as in the papers
 VALUE_BYTES = 4
 
 
@@ -43,25 +43,25 @@ def run(programs, arguments, results):
 
 
 def teams_of(name):
-    """The number at the end of a variant's name, 1 without."""
+    """The number at the end of a variant's name, or 1 if there is none."""
     last = name.rpartition("-")[2]
     return int(last) if last.isdigit() else 1
 
 
 def fits(name, nodes):
-    """Whether the variant exists among so many nodes: teams divide them."""
+    """Whether the variant exists among `nodes` nodes: the number of teams must divide the number of nodes."""
     return nodes % teams_of(name) == 0
 
 
 def formula_bytes(record, density):
-    """What a worker receives for an exchange according to SparDL's paper, Table 1, in its 8 bytes an entry.
+    """The bytes that a worker receives for an exchange according to SparDL's paper, Table 1, with 8 bytes an entry.
 
-    The most, where the paper gives bounds; of SparDL without teams, where the teams are not known.
+    Where the paper gives bounds, this is the greatest. Where the teams are unknown, it is the number of SparDL without teams.
     """
     P = record["nodes"]
     d = teams_of(record["implementation"])
     dense = record["bytes"]
-    k = dense / VALUE_BYTES * density * ENTRY_BYTES  # two of the paper's words
+    k = dense / VALUE_BYTES * density * ENTRY_BYTES  # an entry has two of the paper's words
     name = record["implementation"].removeprefix("openmpi-").removeprefix("pace-")
     if name.startswith("spardl-bsag"):
         return k * (d * d + 2 * P - 3 * d) / P

@@ -1,4 +1,4 @@
-"""Prints what was measured: a block for each case, and each part's summary."""
+"""Prints the results: a block for each case, and each part's summary."""
 
 from implementations import SPARSE_RIVALS, is_pace
 from trial import readable_bytes
@@ -41,7 +41,7 @@ def title(bench, nodes, workers, size):
 
 
 def print_dense(cases):
-    """One block a case. "faster" is the best peer's median over this one's."""
+    """One block a case. "faster" is the best peer's median divided by this one's."""
     for key, records in cases.items():
         peer = best(records, lambda name: not is_pace(name))
         print(f"\n{title(*key)}")
@@ -65,7 +65,7 @@ def print_controller(records):
 
 
 def print_summary(cases):
-    """Each case in a line: the best of Pace beside the best peer and the floor."""
+    """Each case in a line: the best result of Pace, the best peer's, and the floor."""
     lines = []
     for key, records in cases.items():
         ours = best(records, is_pace)
@@ -80,7 +80,7 @@ def print_summary(cases):
 
 
 def print_skew(cases):
-    """One block a case. "less" is the better MPI's mean over this one's; "starts" the least and the greatest mean."""
+    """One block a case. "less" is the better MPI's mean divided by this one's. "starts" is the least and the greatest mean."""
     for key, records in cases.items():
         peer = best(records, lambda name: not is_pace(name), "mean_s")
         print(f"\n{title(*key)}")
@@ -105,7 +105,7 @@ def megabytes(count):
 
 
 def print_sparse(cases):
-    """One block a case. "faster" is the best rival's median over this one's; MB are received by the busiest node."""
+    """One block a case. "faster" is the best rival's median divided by this one's. MB are received by the busiest node."""
     for key, records in cases.items():
         peer = best(records, is_rival)
         print(f"\n{title(*key)}")
@@ -119,7 +119,7 @@ def print_sparse(cases):
 
 
 def print_sparse_summary(cases):
-    """Each case in a line: the best of SparDL beside the best and the slowest rival."""
+    """Each case in a line: the best of SparDL, and the best and the slowest rival."""
     lines = []
     for key, records in cases.items():
         ours = best(records, is_spardl)

@@ -1,4 +1,4 @@
-"""What is measured: a case, and one start of one implementation in it."""
+"""The subject of a measurement: a case, and one start of one implementation in it."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ class Case:
     bytes: int
 
     def workers_of(self, node):
-        """The ranks on a node: neighbours sit together."""
+        """The ranks on a node. Neighbours are on one node."""
         each = self.workers // self.nodes
         return range(node * each, (node + 1) * each)
 
@@ -41,13 +41,14 @@ class Outcome:
     peak_rss_bytes: int  # of the largest worker
     version: str
     active: float = 0  # workers that were in time, on average
-    wire_bytes: int = 0  # that the busiest worker's node received for an exchange
-    payload_bytes: int = 0  # the same as the implementation counts it; 0: it does not
+    wire_bytes: int = 0  # bytes that the busiest worker's node received for an exchange
+    # The same bytes as the implementation counts them. 0 means that it does not count them.
+    payload_bytes: int = 0
     daemon_peak_rss_bytes: int = 0  # of the largest daemon, where there are daemons
 
 
 class Trial:
-    """One start of one implementation. `cluster` is None on one node; `more` goes to the worker program."""
+    """One start of one implementation. `cluster` is None on one node. `more` goes to the worker program."""
 
     def __init__(self, case, programs, folder, cluster, seconds, iterations_min, more=()):
         self.case = case
@@ -59,11 +60,12 @@ class Trial:
         self.seconds = seconds
         self.iterations_min = iterations_min
         self.more = more
-        # Launching, connecting, and a peer ten times slower than the slowest we have seen.
+        # The deadline leaves time to launch and connect, and for a peer ten times slower than the
+        # slowest known one.
         self.deadline_s = 60 + 20 * seconds
 
     def arguments(self):
-        """For the worker program of any implementation; see bench/common/options.h."""
+        """The arguments of any implementation's worker program; see bench/common/options.h."""
         interface = ["--interface", INTERFACE] if self.cluster else []
         return [*interface, "--board", self.board, "--out", self.out, "--bytes", self.case.bytes,
                 "--seconds", self.seconds, "--iterations-min", self.iterations_min, *self.more]

@@ -9,11 +9,11 @@ import statistics
 
 from workers import Workers
 
-UNEXPECTED = 3  # updates at first: the steps' length is not known yet
+UNEXPECTED = 3  # updates at first: the length of the steps is not known yet
 
 
 def trial(cluster, announce, arguments):
-    """The medians: of the milliseconds that forming took, and of an update's."""
+    """The medians of the milliseconds that forming took, and of an update's milliseconds."""
     workers = cluster.run([arguments.step_ms] * 2, "partial-reduce", 2, arguments.seconds, 16384, "announced" if announce else "called")
     forming = {}
     for update in (update for updates in workers for update in updates[UNEXPECTED:]):

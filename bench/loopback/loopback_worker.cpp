@@ -1,10 +1,13 @@
-// loopback_worker: one worker that computes (sleeps) for a given time and then averages, or reduces, until its time is over. For
-// each update it prints the group, how long its call waited for the exchange to begin, how long the update took, when it began
-// and ended computing, and when its exchange began and ended, in microseconds, the last four of the monotonic clock.
+// loopback_worker: one worker that computes (sleeps) for a given time and then averages, or
+// reduces, until its time is over. For each update it prints the group, how long its call waited
+// for the exchange to begin, and how long the update took. It also prints when the update began and
+// ended computing, and when its exchange began and ended. All times are in microseconds. The last
+// four are on the monotonic clock.
 //
-// MODE says how it averages: "called" when it has computed; "announced" at the begin of the step; "ordered" from a third of the
-// step on (the forward pass), while the buffer becomes ready from its end (the backward pass); "kept" when it has
-// computed, a copy, which is added when the next step is computed.
+// MODE says how the worker averages. "called": when it has computed. "announced": at the beginning
+// of the step. "ordered": from a third of the step on (the forward pass), while the buffer becomes
+// ready from its end (the backward pass). "kept": when it has computed, it averages a copy. The
+// average is added when the next step is computed.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

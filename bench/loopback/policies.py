@@ -10,7 +10,7 @@ POLICIES = [("all-reduce", 0), ("partial-reduce", 3), ("partial-reduce", 5), ("p
 
 
 def updates_per_s(arguments, policy, group_size, steps_ms):
-    """Of all workers together."""
+    """Measures all workers together."""
     with Workers(arguments.build, arguments.nodes) as cluster:
         workers = cluster.run(steps_ms, policy, group_size, arguments.seconds, arguments.elements)
     return sum(1e6 / mean_us for mean_us in mean_updates_us(workers))

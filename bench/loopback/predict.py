@@ -17,11 +17,11 @@ NODES = 4
 WORKERS = 8
 POLICIES = [("all-reduce", 0), ("partial-reduce", 2), ("partial-reduce", 3), ("prague-random", 3), ("prague-smart", 3), ("ad-psgd", 0),
             ("full", 0), ("prague-static", 0)]
-CASES = [(1, 250_000), (5, 250_000), (5, 2_500_000)]  # so many times slower the last worker; elements
+CASES = [(1, 250_000), (5, 250_000), (5, 2_500_000)]  # how many times slower the last worker is; elements
 
 
 class Run:
-    """A measurement: the median worker's update, and the controller's status while the job ran."""
+    """A measurement: the median worker's update, and the controller's status during the job."""
 
     def __init__(self, arguments, policy, group_size, steps_ms, elements):
         self._pacectl = pathlib.Path(arguments.build) / "service/pacectl/pacectl"
@@ -57,7 +57,7 @@ slow = {slow}
 
 
 def predict(arguments, policy, group_size, words, text):
-    """The median worker's update, in milliseconds. `words` name the file or the job; `text` is what the program reads."""
+    """The median worker's update, in milliseconds. `words` name the file or the job. The program reads `text`."""
     program = arguments.simulator or pathlib.Path(arguments.build) / "service/simulator/pace-sim"
     sizes = ["--group-size", group_size] if group_size else []
     with tempfile.TemporaryDirectory(prefix="pace-loopback-") as folder:

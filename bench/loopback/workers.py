@@ -1,4 +1,4 @@
-"""loopback_workers, and the demo's cluster under them: a controller and daemons of this machine that meet on loopback."""
+"""loopback_workers on the demo's cluster: a controller and daemons of this machine that meet on loopback."""
 
 import asyncio
 import dataclasses
@@ -16,7 +16,7 @@ from programs import find_programs  # noqa: E402
 
 
 class Proxy:
-    """A port of its own before an address, both ways `delay_s` later."""
+    """A port of its own in front of an address. Both directions are delayed by `delay_s`."""
 
     def __init__(self, address, delay_s):
         self._host, self._port = address.removeprefix("tcp://").rsplit(":", 1)
@@ -32,7 +32,7 @@ class Proxy:
     async def _serve(self, reader, writer):
         try:
             there_reader, there_writer = await asyncio.open_connection(self._host, int(self._port))
-        except ConnectionError:  # the controller is ending, sooner than the daemon
+        except ConnectionError:  # the controller is ending sooner than the daemon
             writer.close()
             return
         await asyncio.gather(self._carry(reader, there_writer), self._carry(there_reader, writer))
@@ -45,7 +45,7 @@ class Proxy:
 
 
 def mean_updates_us(workers):
-    """Of each worker's updates, without the first fifth, and the last, which may have waited for workers that had left."""
+    """The mean of each worker's updates. The first fifth and the last are left out. The last may have waited for workers that had left."""
     return [statistics.mean(update.took_us for update in updates[len(updates) // 5:-1]) for updates in workers if len(updates) > 5]
 
 
@@ -65,7 +65,7 @@ class Update:
 
 
 class Workers(Cluster):
-    """For the length of a `with` block. `delay_s`: of each byte between a daemon and the controller, one way; None: no proxy."""
+    """For the length of a `with` block. `delay_s` delays each byte between a daemon and the controller, one way. None means no proxy."""
 
     def __init__(self, build, nodes, delay_s=None):
         self._logs = tempfile.TemporaryDirectory(prefix="pace-loopback-")
@@ -81,8 +81,8 @@ class Workers(Cluster):
         return controller if self._delay_s is None else f"tcp://127.0.0.1:{Proxy(controller, self._delay_s).port}"
 
     def run(self, steps_ms, policy, group_size, seconds, elements, mode="called", look=None):
-        """A list of updates for each worker; worker i computes for steps_ms[i], neighbours share a node. `look` is called when four fifths
-        of the time have passed."""
+        """Returns a list of updates for each worker. Worker i computes for steps_ms[i]. Neighbours share a node. `look` is called when
+        four fifths of the time have passed."""
         world = len(steps_ms)
         workers = [subprocess.Popen([str(word) for word in (
             self._program, self.endpoint(rank, world), rank, world, policy, group_size, mode,

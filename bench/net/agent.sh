@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# agent.sh: what an MPI's launcher calls in place of ssh. The host is a node's address; NODES_PREFIX
-# names the nodes.
+# agent.sh: the program that an MPI's launcher calls in place of ssh. The host is a node's address.
+# NODES_PREFIX names the nodes.
 #
 #     agent.sh [OPTIONS] ADDRESS COMMAND...
 set -euo pipefail
@@ -8,5 +8,5 @@ set -euo pipefail
 while [[ $1 == -* ]]; do shift; done
 node=$((${1##*.} - 1))
 shift
-# As ssh does: the words are joined and given to a shell.
+# Like ssh, this joins the words and gives them to a shell.
 exec "$(dirname "$0")/nodes.sh" exec "${NODES_PREFIX:?}" "$node" bash -c "$*"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # nodes.sh: a small cluster on one machine. Each node is a network namespace with one interface,
-# data0, joined by a bridge in a namespace of its own; every link is limited in both directions by a
-# token bucket. No packet can leave the machine. See the README beside this file.
+# data0. A bridge in a namespace of its own joins the nodes. A token bucket limits every link in
+# both directions. No packet can leave the machine. See the README beside this file.
 set -euo pipefail
 
 subnet=10.77.0 # node I has address $subnet.(I+1)
@@ -26,12 +26,14 @@ fail() {
 
 address() { echo "$subnet.$(($1 + 1))"; }
 
-# Token buckets let a burst pass unshaped: small enough not to show, large enough for a 64 KB segment.
+# Token buckets let a burst pass unshaped. The burst is small enough not to show, and large enough
+# for a 64 KB segment.
 limit_rate() { # namespace interface rate
     ip netns exec "$1" tc qdisc replace dev "$2" root handle 1: tbf rate "$3" burst 128kb limit 2mb
 }
 
-# In the bucket's place for waiting packets: far more of them than a delayed link holds.
+# This takes the place of the bucket for waiting packets. It holds far more packets than a delayed
+# link does.
 add_delay() { # namespace interface delay
     ip netns exec "$1" tc qdisc replace dev "$2" parent 1:1 handle 10: netem delay "$3" limit 100000 ||
         fail "no delay of $3: does the kernel have sch_netem?"
@@ -45,7 +47,7 @@ add_node() { # prefix index rate delay
     ip -n "$node" link set lo up
     ip -n "$node" link set data0 up
     ip -n "$node" address add "$(address "$2")/24" dev data0
-    # Cubic, whatever the machine's default: it is what clusters run, and it fills a token bucket.
+    # Cubic, whatever the machine's default. Clusters run Cubic, and it fills a token bucket.
     ip -n "$node" route replace "$subnet.0/24" dev data0 src "$(address "$2")" congctl cubic
     limit_rate "$node" data0 "$3"
     [[ -z $4 ]] || add_delay "$node" data0 "$4"

@@ -8,7 +8,7 @@ namespace pace::bench {
 
 namespace {
 
-// An --algorithm; `number` says that "-N" follows its name.
+// A word of --algorithm. `number` says that "-N" follows its name.
 struct Word {
     std::string_view name;
     bool number;
@@ -36,7 +36,7 @@ void set_compact(AskedSession& job, uint32_t teams) {
 
 void set_average(AskedSession& job) {
     job.policy = PACE_POLICY_PARTIAL_REDUCE;
-    // All workers, and no group that closes without one whom the system has held up.
+    // Groups have all workers. No group closes without a worker that the system has delayed.
     job.set(PACE_OPT_GROUP_SIZE, job.world);
     job.set(PACE_OPT_GROUP_WAIT_MS, 60'000);
 }
@@ -68,7 +68,7 @@ constexpr Word kWords[] = {
     {"spardl-compact-auto", false, [](Job& job, uint32_t) { set_compact(job, 0); }},
 };
 
-// The number of "NAME-N"; nothing if `text` is not of that form.
+// Returns the number of "NAME-N", or nothing if `text` does not have this form.
 std::optional<uint32_t> number_of(std::string_view text, std::string_view name) {
     if (!text.starts_with(name) || text.substr(name.size(), 1) != "-") return std::nullopt;
     text.remove_prefix(name.size() + 1);

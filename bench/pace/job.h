@@ -3,10 +3,10 @@
 //     reduce            pace_reduce, the sum over all members
 //     average           pace_average by partial reduce with groups of all workers
 //
-// A pace_reduce that does not wait for everybody, or as if it did:
+// A pace_reduce that does not wait for all workers, or that could do so but waits:
 //     all, solo, majority, majority-strict, quorum-N
 //
-// A pace_reduce of the largest elements (options.density), which never goes dense:
+// A pace_reduce of the largest elements (options.density), which never becomes dense:
 //     topka, topkdsa, gtopk, oktopk         the rivals, in their papers' format
 //     spardl                                in its paper's format, one team
 //     spardl-auto                           the number of teams chosen by the daemons
@@ -21,10 +21,10 @@
 
 namespace pace::bench {
 
-// Nothing if the word is none of these.
+// Returns nothing if the word is none of these.
 std::optional<AskedSession> job_of(const Options& options);
 
-// Whether rounds may go on without a worker, and whether only the largest elements travel.
+// Return whether rounds may go on without a worker, and whether only the largest elements travel.
 bool is_partial(const AskedSession& job);
 bool is_sparse(const AskedSession& job);
 

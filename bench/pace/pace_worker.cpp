@@ -1,5 +1,5 @@
-// pace_worker.cpp: one worker that exchanges its buffer through a daemon, by pace.h alone. What
-// --algorithm may say is in job.h.
+// pace_worker.cpp: one worker that exchanges its buffer through a daemon, by pace.h alone. job.h
+// lists the words of --algorithm.
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -63,11 +63,11 @@ class Worker {
         wait("pace_reduce", request);
     }
 
-    // Of the last exchange.
+    // Returns whether this worker was in time in the last exchange.
     bool in_time() const { return info_.late == 0; }
     uint64_t received() const { return info_.bytes_received; }
 
-    // What one element must be after the first exchange.
+    // Returns the value that one element must have after the first exchange.
     float expected() const {
         const float sum = bench::expected_sum(options_);
         return averaging_ ? sum / static_cast<float>(options_.world) : sum;
@@ -115,8 +115,9 @@ int main(int argc, char** argv) {
     subject.buffer = worker.data();
     subject.expected = worker.expected();
     subject.exchange = [&worker] { worker.exchange(); };
-    // The daemon moves the bytes. It waits for a worker that spins no longer than for one that sleeps
-    // where all call together; where they do not, those that wait would take its processors.
+    // The daemon moves the bytes. Where all workers call together, the daemon does not wait longer
+    // for a worker that spins than for one that sleeps. Otherwise spinning workers would take the
+    // daemon's processors.
     if (options.skew_ms == 0) subject.progress = [] {};
     if (bench::is_partial(*job)) subject.in_time = [&worker] { return worker.in_time(); };
     if (bench::is_sparse(*job)) subject.received = [&worker] { return worker.received(); };

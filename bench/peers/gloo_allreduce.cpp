@@ -77,7 +77,8 @@ int run(const bench::Options& options) {
     subject.version = "Gloo " + std::to_string(GLOO_VERSION_MAJOR) + "." +
                       std::to_string(GLOO_VERSION_MINOR) + "." + std::to_string(GLOO_VERSION_PATCH);
     bench::measure(options, board, subject);
-    subject.exchange = nullptr;  // before its buffers and connections go
+    // Destroyed before its buffers and connections.
+    subject.exchange = nullptr;
     std::free(data);
     return 0;
 }

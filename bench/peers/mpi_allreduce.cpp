@@ -1,4 +1,5 @@
-// mpi_allreduce.cpp: MPI_Allreduce of float32 in place; built once for Open MPI and once for MPICH.
+// mpi_allreduce.cpp: MPI_Allreduce of float32 in place. It is built once for Open MPI and once for
+// MPICH.
 #include <mpi.h>
 
 #include <cstdlib>

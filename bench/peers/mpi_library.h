@@ -1,4 +1,5 @@
-// mpi_library.h: what every MPI program here says and asks of its library, whichever it is.
+// mpi_library.h: the common calls of every MPI program here to its library, whichever library it
+// is.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +10,7 @@
 
 namespace pace::bench {
 
-// Writes the rank and the world that the launcher gave into the options.
+// Writes the launcher's rank and world into the options.
 inline void take_place(Options& options) {
     int rank = 0;
     int world = 0;
@@ -19,13 +20,14 @@ inline void take_place(Options& options) {
     options.world = static_cast<uint32_t>(world);
 }
 
-// A turn of the library's progress, for who waits outside of it.
+// Makes a turn of the library's progress, for a process that waits outside of the library.
 inline void mpi_progress() {
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
 }
 
-// "Open MPI v4.1.4, ..." up to the first comma; of MPICH's several lines, the version alone.
+// Returns "Open MPI v4.1.4, ..." up to the first comma. Of MPICH's several lines, returns only the
+// version.
 inline std::string mpi_version() {
     std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
     int length = 0;

@@ -1,8 +1,10 @@
-// mpi_topka.cpp: TopkA (SparCML's all-gather of everybody's choice) by MPI_Allgather.
+// mpi_topka.cpp: TopkA (SparCML's all-gather of every worker's choice) by MPI_Allgather.
 //
-// --algorithm whole      as a trainer would: the gradient is added to what is owed, the k elements of
-//                        greatest magnitude are chosen, all-gathered and added up; the rest is owed
-//             exchange   the all-gather and the adding up alone; the choice is made once, untimed
+// --algorithm whole works as a trainer would. The gradient is added to the residual. The k elements
+// of greatest magnitude are chosen, all-gathered and added up. The rest is the new residual.
+//
+// --algorithm exchange measures only the all-gather and the adding up. The choice is made once,
+// untimed.
 #include <mpi.h>
 
 #include <algorithm>
@@ -27,7 +29,7 @@ bool is_greater(const Entry& a, const Entry& b) {
     return std::fabs(a.value) > std::fabs(b.value);
 }
 
-// A magnitude that a little more than k elements reach, judged by a sample of them.
+// Returns a magnitude that a little more than k elements reach. A sample of the elements gives it.
 float guess_magnitude(std::span<const float> vector, size_t k) {
     constexpr size_t kSampleMin = 1 << 14;
     const size_t step = std::max<size_t>(1, vector.size() / kSampleMin);
@@ -39,7 +41,7 @@ float guess_magnitude(std::span<const float> vector, size_t k) {
     return *cut;
 }
 
-// The k elements of greatest magnitude, in order of their indices.
+// Returns the k elements of greatest magnitude, in the order of their indices.
 std::vector<Entry> top_k(std::span<const float> vector, size_t k) {
     std::vector<Entry> entries;
     for (float least = guess_magnitude(vector, k); entries.size() < k; least /= 2) {

@@ -12,8 +12,9 @@ namespace {
 bool yield_when_idle = false;
 unsigned idle_turns = 0;
 
-// Few enough that a process without work leaves at once, enough that shared-memory copies, which
-// this function does not see, are not broken up. A guess; 1 to 64 measured alike.
+// The number is small enough that a process without work yields at once. It is large enough that
+// shared-memory copies, which this function does not see, are not broken up. The value is a guess.
+// 1 to 64 measured alike.
 constexpr unsigned kIdleTurnsMax = 16;
 
 using ProgressFunction = unsigned (*)(void*);
@@ -32,7 +33,7 @@ void mpich_yield_when_idle(bool yield) {
 
 }  // namespace pace::bench
 
-// Found by libmpich before UCX's own, because the program comes first.
+// libmpich finds this function before UCX's own, because the program comes first.
 extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
     using namespace pace::bench;
     static const ProgressFunction kProgress = ucx_progress();

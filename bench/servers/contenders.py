@@ -1,4 +1,4 @@
-"""What is compared: protocols with their rates, problems, and how unequal the workers are."""
+"""The compared protocols with their rates, the problems, and the inequalities of the workers."""
 
 import dataclasses
 
@@ -8,14 +8,14 @@ class Method:
     label: str
     colour: str
     flags: tuple
-    start: float  # of the search for its learning rate
+    start: float  # where the search for its learning rate begins
 
     @property
     def sums(self):
         return self.flags[-1] == "sum"
 
 
-# Where updates are added, all workers' make one step 30 times as long.
+# Where updates are added, the updates of all workers together make a step 30 times as long.
 _STARTS = {"sum": 0.5, "constant": 64.0, "dynamic": 128.0}
 
 
@@ -45,8 +45,10 @@ class Problem:
     label: str
     data: str
     loss: str
-    target: float  # objective that counts as reached
-    sums: bool = True  # methods that add updates are trained, too; further targets they do not reach in any time that could be waited
+    target: float  # the objective that counts as reached
+    # Methods that add updates are trained, too. They do not reach further targets in any reasonable
+    # time.
+    sums: bool = True
 
 
 PROBLEMS = {
@@ -60,5 +62,5 @@ PROBLEMS = {
     "fashion-svm-far": Problem("SVM, Fashion-MNIST, a further target", "fashion", "hinge", 0.15, False),
 }
 
-# The paper's heterogeneity level: how many times longer a step of the slow workers lasts.
+# The heterogeneity level of the paper: how many times longer a step of the slow workers lasts.
 LEVELS = {"1": "workers of equal speed", "2": "20 % of the workers 2 times slower"}

@@ -1,5 +1,5 @@
-// server_convergence: one training with a parameter server, in virtual time or with real daemons. Prints one JSON object. Started by
-// bench/servers/run.
+// server_convergence: one training with a parameter server, in virtual time or with real daemons.
+// It prints one JSON object. bench/servers/run starts it.
 #include <cstdio>
 
 #include "flags.h"

@@ -1,4 +1,4 @@
-"""The data sets that bench/servers trains on, written as server_convergence reads them."""
+"""The data sets that bench/servers trains on. They are written in the format that server_convergence reads."""
 
 import gzip
 import pathlib
@@ -21,10 +21,10 @@ def write(path, features, begins, indices, values, labels):
 
 
 def make_url(path, samples=20_000, features=3_200_000, dense=64, words=136, seed=1):
-    """Shaped like the URL set of Ma et al. (ICML 2009), which the paper uses: each sample has `dense` features that all have, of random
-    size, and `words` of the others with value 1, drawn by a power law (exponent 1.1) so that a few are in most samples and most in
-    few. Samples have length 1. Hidden weights, normal, of the features that all have and of the 2,000 most frequent others say the
-    label of each; 2 % of the labels are turned."""
+    """Makes a data set shaped like the URL set of Ma et al. (ICML 2009), which the paper uses. Each sample has `dense` features that all
+    samples have, of random size. It also has `words` of the other features, with value 1. A power law (exponent 1.1) draws them, so that
+    a few are in most samples and most are in few. Samples have length 1. Hidden normal weights decide the label of each sample. They
+    weigh the features that all samples have and the 2,000 most frequent others. 2 % of the labels are flipped."""
     random = numpy.random.default_rng(seed)
     ranks = random.zipf(1.1, size=(samples, words)) % (features - dense)
     # Neighbours in rank are not neighbours in the model.
@@ -57,7 +57,8 @@ def read_idx(name, header):
 
 
 def make_fashion(path):
-    """The first 10,000 images of Fashion-MNIST, 28 x 28 pixels: tops (T-shirt, pullover, coat, shirt) against all else. Samples have length 1, and a constant feature."""
+    """The first 10,000 images of Fashion-MNIST, 28 x 28 pixels: tops (T-shirt, pullover, coat, shirt) against all others.
+    Samples have length 1, and a constant feature."""
     images = read_idx("train-images-idx3-ubyte.gz", 16).reshape(-1, 784)[:10_000].astype(numpy.float32)
     labels = read_idx("train-labels-idx1-ubyte.gz", 8)[:10_000]
     images /= numpy.linalg.norm(images, axis=1, keepdims=True)

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <utility>
 
 namespace pace::bench {
 
@@ -47,26 +48,32 @@ std::vector<std::string> words_of(const std::string& list) {
     return words;
 }
 
-}  // namespace
-
-Flags parse_flags(int argc, char** argv) {
+// What the flags say, before it is known whether it makes sense.
+struct Given {
     Flags flags;
     std::string method = "ssp";
     uint64_t staleness = 3;
+};
+
+using Setter = std::function<void(const std::string& word)>;
+
+template <typename Target>
+Setter set(Target& target) {
+    return [&target](const std::string& word) { target = static_cast<Target>(number_of(word)); };
+}
+
+// The setters keep references to `given`.
+std::map<std::string, Setter> setters_of(Given& given) {
+    Flags& flags = given.flags;
     SimulationOptions& run = flags.run;
-    const auto set = [](auto& target) {
-        return [&target](const std::string& word) {
-            target = static_cast<std::remove_reference_t<decltype(target)>>(number_of(word));
-        };
-    };
-    const std::map<std::string, std::function<void(const std::string&)>> known{
+    return {
         {"--data", [&](const std::string& word) { flags.data = word; }},
         {"--loss",
          [&](const std::string& word) {
              run.learner.loss =
                  choose<Loss>(word, {{"logistic", Loss::logistic}, {"hinge", Loss::hinge}});
          }},
-        {"--method", [&](const std::string& word) { method = word; }},
+        {"--method", [&](const std::string& word) { given.method = word; }},
         {"--rate",
          [&](const std::string& word) {
              using controller::Rate;
@@ -79,7 +86,7 @@ Flags parse_flags(int argc, char** argv) {
              flags.real = true;
              flags.real_run.endpoints = words_of(word);
          }},
-        {"--staleness", set(staleness)},
+        {"--staleness", set(given.staleness)},
         {"--l2", set(run.learner.l2)},
         {"--workers", set(run.workers)},
         {"--slow", set(run.slow)},
@@ -92,18 +99,27 @@ Flags parse_flags(int argc, char** argv) {
         {"--seed", set(run.seed)},
         {"--step-ms", set(flags.real_run.step_ms)},
     };
+}
+
+}  // namespace
+
+Flags parse_flags(int argc, char** argv) {
+    Given given;
+    const std::map<std::string, Setter> known = setters_of(given);
     for (int i = 1; i < argc; i += 2) {
         const auto flag = known.find(argv[i]);
         if (flag == known.end() || i + 1 == argc) usage(std::string("what is ") + argv[i] + "?");
         flag->second(argv[i + 1]);
     }
+    auto& [flags, method, staleness] = given;
+    SimulationOptions& run = flags.run;
     if (flags.data.empty()) usage("--data is missing");
     if (run.slow > run.workers || run.workers == 0) usage("--workers are fewer than --slow");
     if (method == "bsp") run.server.staleness = 0;
     if (method == "ssp") run.server.staleness = staleness;
     if (method != "bsp" && method != "ssp" && method != "asp") usage("--method is " + method);
     run.server.constant = 1 / static_cast<double>(run.workers);
-    return flags;
+    return std::move(flags);
 }
 
 }  // namespace pace::bench

@@ -15,7 +15,7 @@ struct Flags {
     RealOptions real_run;
 };
 
-// Ends the program with a usage line when they are not understood.
+// Ends the program with a usage line if it does not understand the flags.
 Flags parse_flags(int argc, char** argv);
 
 }  // namespace pace::bench

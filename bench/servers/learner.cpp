@@ -17,7 +17,7 @@ double margin(const DataSet& data, size_t sample, const std::vector<float>& mode
 
 double loss_of(Loss loss, double margin) {
     if (loss == Loss::hinge) return std::max(0.0, 1 - margin);
-    // Without overflow on either side.
+    // This does not overflow on either side.
     return margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
 }
 

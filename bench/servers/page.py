@@ -71,9 +71,9 @@ def write(rows, memory, real, flags):
 
 
 def draw(rows, path):
-    import matplotlib  # which --help does without
+    import matplotlib  # slow to load, and not needed for --help
 
-    matplotlib.use("Agg")  # draws into a file, needs no display
+    matplotlib.use("Agg")  # draws into a file and needs no display
     from matplotlib import pyplot
 
     problems = [name for name in PROBLEMS if any(row["problem"] == name for row in rows)]

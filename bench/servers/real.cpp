@@ -63,7 +63,8 @@ class RealWorker {
                create(PACE_F32, entries, update_[1], &values_);
     }
 
-    // Until the time is over. `updates` is all workers' together; what is pulled goes to `ret_snapshots`, if that is not null.
+    // Trains until the time is over. `updates` counts the updates of all workers together. Pulled
+    // models go to `ret_snapshots`, if it is not null.
     bool run(Clock::time_point begin, std::atomic<uint64_t>& updates,
              std::vector<Snapshot>* ret_snapshots) {
         uint64_t fresh = 0;
@@ -75,14 +76,14 @@ class RealWorker {
             std::copy_n(pulled_data_, data_.features, model_.begin());
             if (ret_snapshots != nullptr) ret_snapshots->push_back({since(begin), updates, model_});
         }
-        pace_session_leave(session_, 1000, nullptr);  // nobody waits for it
+        pace_session_leave(session_, 1000, nullptr);  // no other worker waits for it
         return true;
     }
     const pace_error& error() const { return error_; }
 
   private:
     bool is_ssp() const { return options_.server.staleness && *options_.server.staleness > 0; }
-    // In steps.
+    // Returns the time since `begin` in steps.
     double since(Clock::time_point begin) const {
         return std::chrono::duration<double, std::milli>(Clock::now() - begin).count() /
                real_.step_ms;
@@ -177,7 +178,7 @@ base::Result<Outcome> train(const DataSet& data, const SimulationOptions& option
     const auto begin = Clock::now();
     for (size_t i = 0; i < workers.size(); ++i)
         threads.emplace_back([&, i] {
-            // The last one is of the fast.
+            // The last worker is a fast one.
             if (workers[i]->run(begin, updates, i + 1 == workers.size() ? &snapshots : nullptr))
                 return;
             const std::lock_guard lock(mutex);

@@ -4,19 +4,20 @@ import concurrent.futures
 import json
 import subprocess
 
-# A method that has not come there after so many steps of a worker of the usual speed never does.
+# A method that has not reached the target after this many steps of a worker of the usual speed
+# never reaches it.
 STEPS_MAX = 50
 RATES = [2.0 ** power for power in range(-9, 13)]
 
 
 def train(program, flags):
-    """One training; what server_convergence prints."""
+    """Runs one training. Returns the output of server_convergence."""
     words = [str(program)] + [str(word) for word in flags]
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def score_of(outcome):
-    """Less is better: the time to the target, or else how far it came."""
+    """A lower score is better. It is the time to the target. If the target was not reached, it depends on the last objective."""
     if outcome["time"]:
         return outcome["time"]
     last = outcome["samples"][-1][2]
@@ -24,7 +25,8 @@ def score_of(outcome):
 
 
 def best_rate(attempt, start):
-    """attempt(rate, until) trains. Walks from `start` by factors of 2 to where both neighbours are worse; none is trained longer than the best so far needs."""
+    """attempt(rate, until) trains. The search walks from `start` by factors of 2 until both neighbours are worse.
+    No training is longer than the best one so far needs."""
     known = {}
 
     def score(index):
@@ -45,6 +47,6 @@ def best_rate(attempt, start):
 
 
 def in_parallel(tasks, threads):
-    """tasks: functions without arguments. Their results, in order."""
+    """tasks: functions without arguments. Returns their results, in order."""
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda task: task(), tasks))

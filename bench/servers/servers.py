@@ -57,7 +57,7 @@ def parse_flags():
 
 class Study:
     def __init__(self, flags):
-        import data_sets  # needs numpy, which --help does without
+        import data_sets  # needs numpy, which --help does not need
 
         self.flags = flags
         self.program = flags.build / "bench" / "server_convergence"
@@ -75,7 +75,7 @@ class Study:
                 "--target", kind.target, "--pull-time", self.flags.pull_time, "--seed", seed]
 
     def measure(self, problem, method, level):
-        """A row: the best learning rate, and trainings with it."""
+        """A row: the best learning rate, and the trainings with it."""
         rate = search.best_rate(lambda rate, until: search.train(
             self.program, self.flags_of(problem, method, level, rate, until)), METHODS[method].start)
         runs = [search.train(self.program, self.flags_of(problem, method, level, rate, search.STEPS_MAX, seed))
@@ -90,7 +90,7 @@ class Study:
         return self.flags.kept / f"row-{problem}-{method}-{level}.json"
 
     def row_of(self, problem, method, level):
-        """As measured now, or, with --resume, by an earlier call; None if it is only to be presented and there is none."""
+        """The row as measured now, or, with --resume, by an earlier call. None if the row is only to be presented and does not exist."""
         file = self.file_of(problem, method, level)
         if self.flags.resume and file.exists():
             row = json.loads(file.read_text(encoding="utf-8"))
@@ -99,7 +99,7 @@ class Study:
         return None if self.flags.present else self.measure(problem, method, level)
 
     def measure_memory(self, staleness):
-        """DynSGD's live versions: how many, and their memory beside the model's, at most."""
+        """The greatest number of DynSGD's live versions, and their greatest memory relative to the model's."""
         words = self.flags_of("url-lr", "dyn-3", "2", 128.0, 12 + staleness)
         at = words.index("--staleness")
         words[at + 1] = staleness
@@ -109,13 +109,14 @@ class Study:
                 "memory": outcome["versions_bytes_max"] / outcome["model_bytes"]}
 
     def measure_real(self, problem, rows):
-        """The same with real daemons, each method at the learning rate that was found."""
+        """The same trainings with real daemons. Each method has the learning rate that was found."""
         records = []
         for method in self.flags.method:
             row = next((row for row in rows if (row["problem"], row["method"], row["level"]) == (problem, method, "2")), None)
             if row is None:
                 continue
-            until = search.STEPS_MAX  # of the model only what a fast worker pulls is looked at, every ten steps or so with s = 10
+            # Only a fast worker's pulled models are evaluated, every ten steps or so with s = 10.
+            until = search.STEPS_MAX
             words = self.flags_of(problem, method, "2", row["learning_rate"], until)
             programs = find_programs(self.flags.build, ("paced", "pace-controller"))
             with tempfile.TemporaryDirectory(prefix="pace-servers-") as folder:
@@ -131,7 +132,7 @@ class Study:
 
 
 def figures_of(runs):
-    """None where a run has not reached the target."""
+    """None if a run has not reached the target."""
     reached = [run for run in runs if run["time"]]
     figures = {"reached": len(reached), "runs": len(runs), "time": None, "time_spread": None, "updates": None,
                "accuracy": statistics.fmean(run["accuracy"] for run in runs),
@@ -145,7 +146,7 @@ def figures_of(runs):
 
 
 def kept_or(flags, name, measure):
-    """With --present what was measured last."""
+    """Measures, or, with --present, reads the last measurement."""
     file = flags.kept / f"{name}.json"
     if flags.present:
         return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []

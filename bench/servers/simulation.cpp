@@ -25,7 +25,7 @@ struct Worker {
     Learner learner;
     std::vector<float> model;
     uint64_t clock = 0;
-    uint64_t fresh = 0;  // the slowest clock when it last pulled
+    uint64_t fresh = 0;  // the slowest clock at its last pull
 };
 
 class Simulation {
@@ -84,7 +84,7 @@ class Simulation {
         order_.stored(rank, clock, time_point());
         apply();
         if (++updates_ % kUpdatesPerLook == 0) look();
-        // SSP pulls when its copy is too old, the others after every step.
+        // SSP pulls when its copy is too old. The other protocols pull after every step.
         const auto& staleness = options_.server.staleness;
         const bool is_ssp = staleness && *staleness > 0;
         if (is_ssp && worker.fresh + *staleness >= clock) {
@@ -95,7 +95,7 @@ class Simulation {
         apply();
     }
 
-    // What the order has come to.
+    // Applies the new entries of the order.
     void apply() {
         std::vector<ServerEntry> entries;
         order_.take(entries);

@@ -1,6 +1,7 @@
-// Simulation: workers of unequal speed and a parameter server, in virtual time. What is learned, and in which order pushes and pulls
-// take effect, is real: the workers' gradients, the controller's order (service/controller/core/server.h) and a daemon's shard
-// (daemon/server/shard.h). Only the time that a step and a pull take is assumed.
+// Simulation: workers of unequal speed and a parameter server, in virtual time. The learning is
+// real, and so is the order in which pushes and pulls take effect. It uses the workers' gradients,
+// the controller's order (service/controller/core/server.h) and a daemon's shard
+// (daemon/server/shard.h). Only the times of a step and of a pull are assumed.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +17,18 @@ struct SimulationOptions {
     controller::ServerOptions server;
     Learner::Options learner;
     size_t workers = 30;
-    size_t slow = 6;         // of them
-    double slow_factor = 2;  // their steps last so many times longer
+    size_t slow = 6;         // number of slow workers
+    double slow_factor = 2;  // their steps last this many times longer
     double jitter = 0.05;    // a step lasts 1 on average, and differs by up to this share
     double pull_time = 0.1;  // of a pull, in steps
     double learning_rate = 1;
     bool decays = false;  // learning_rate / sqrt(0.2 clock + 1)
     double until = 50;    // time
-    double target = 0;    // objective at which to end
+    double target = 0;    // the objective at which to end
     uint64_t seed = 1;
 };
 
-// How many samples in a row must be at the target.
+// The number of samples in a row that must be at the target.
 inline constexpr size_t kSteady = 3;
 
 struct Sample {
@@ -38,7 +39,7 @@ struct Sample {
 
 struct Outcome {
     std::vector<Sample> samples;
-    // The first of three samples in a row at the target; time 0: never.
+    // The first of three samples in a row at the target. Time 0 means never.
     Sample reached;
     double accuracy = 0;  // at the end
     size_t versions_max = 0;

@@ -1,5 +1,5 @@
-// server_throughput: workers that push updates to a parameter server, or pull its model, as fast as they can. Prints one JSON object.
-// Started by bench/servers/throughput.
+// server_throughput: workers that push updates to a parameter server, or pull its model, as fast as
+// they can. It prints one JSON object. bench/servers/throughput starts it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -23,8 +23,8 @@ struct Options {
     std::vector<std::string> endpoints;
     uint32_t workers = 4;
     uint64_t elements = 1 << 20;
-    uint64_t entries = 0;  // of a sparse update; 0: dense
-    bool pulls = false;    // measured; else pushes are
+    uint64_t entries = 0;  // entries of a sparse update; 0 means dense
+    bool pulls = false;    // pulls are measured; otherwise pushes
     double seconds = 2;
 };
 
@@ -100,9 +100,9 @@ class Worker {
         finish(request);
         ++clock_;
     }
-    // What a pull has left in the buffer is no update.
+    // Writes the update again, because a pull leaves something else in the buffer.
     void set_update() { std::fill_n(values_, options_.elements, 1.0F); }
-    // With all that this worker has pushed.
+    // Pulls a model that has all pushes of this worker.
     void pull() {
         pace_request request{};
         check(pace_pull(session_, pace::Slices(&model_, 1), 1, pace::pull_at(clock_), &request,
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
     std::vector<std::unique_ptr<Worker>> workers;
     for (uint32_t rank = 0; rank < options.workers; ++rank)
         workers.push_back(std::make_unique<Worker>(options, rank));
-    for (auto& worker : workers) worker->pull();  // the first view is there
+    for (auto& worker : workers) worker->pull();  // the first view exists then
     for (auto& worker : workers) worker->set_update();
     std::mutex mutex;
     std::vector<double> latencies;
@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
                 }
                 own.push_back(seconds_since(call));
             }
-            if (!options.pulls) worker->pull();  // all of its pushes are in the model
+            if (!options.pulls) worker->pull();  // then all of its pushes are in the model
             const std::lock_guard lock(mutex);
             latencies.insert(latencies.end(), own.begin(), own.end());
         });

@@ -22,9 +22,9 @@ import cluster as network  # noqa: E402
 import pace  # noqa: E402
 
 MB = 1e6
-# Of Ethernet at 1 Gbit/s what TCP leaves for data, 1448 of 1538 bytes, in MB/s.
+# The share of Ethernet at 1 Gbit/s that TCP leaves for data: 1448 of 1538 bytes, in MB/s.
 WIRE = 125 * 1448 / 1538
-# name: elements of the model, entries of an update (0: dense), what is called
+# name: elements of the model, entries of an update (0: dense), the measured call
 CASES = {
     "push, dense, 1 M": (1_000_000, 0, False),
     "push, 1,000 of 3.2 M": (3_200_000, 1_000, False),
@@ -69,15 +69,15 @@ def measure(flags, nodes, cluster, case):
 
 
 def share_of_wire(case, nodes, calls_per_s):
-    """Of what each node's link could carry one way; None where there is none. A sparse update has an index in Elias-Fano code, 2 bits and
-    the logarithm of the distance, beside each value."""
+    """The share of each node's link capacity in one direction. None where there is no link. Beside each value, a sparse update has an
+    index in Elias-Fano code: 2 bits and the logarithm of the distance."""
     if nodes == 1:
         return None
     elements, entries, _ = CASES[case]
     size = elements * 4
     if entries:
         size = entries * (4 + (2 + math.log2(elements / entries)) / 8)
-    # The part that is not for the worker's own node; nodes send as much as they receive.
+    # The share that is not for the worker's own node. Nodes send as much as they receive.
     return calls_per_s / nodes * size * (nodes - 1) / nodes / (WIRE * MB)
 
 

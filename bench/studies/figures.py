@@ -1,11 +1,11 @@
-"""Figures that all studies have: the curve of a run, when it reached the target, the file of results."""
+"""The common figures of all studies: the curve of a run, the time of reaching the target, and the file of results."""
 
 import json
 import statistics
 
 
 def curve_of(run):
-    """[seconds, accuracy] of each measurement of the average of all workers' models, and of the model at the end."""
+    """[seconds, accuracy] of each measurement of the average of all workers' models, and of the final model."""
     return [[line["seconds"], line["accuracy"]] for line in run.curve] + [[run.seconds_of_training, run.accuracy]]
 
 

@@ -1,4 +1,4 @@
-"""Study: trials of the demo's trainer on one cluster, each kept on disk as a record, so that an interrupted study goes on."""
+"""Study: trials of the demo's trainer on one cluster. Each trial's record is kept on disk, so that an interrupted study can go on."""
 
 import dataclasses
 import json
@@ -23,14 +23,14 @@ from training import train  # noqa: E402
 class Trial:
     """One training."""
     title: str
-    settings: dict  # all that its figures depend on, the machine and the programs excepted
+    settings: dict  # all settings that its figures depend on, except the machine and the programs
     plan: object  # training.Plan; its name is also that of the record's file
-    shared: object  # the flags that training.train wants
-    figures_of: Callable  # figures_of(run): what of a run is kept
+    shared: object  # the flags that training.train needs
+    figures_of: Callable  # figures_of(run): the parts of a run that are kept
 
 
 def add_common_flags(add, defaults):
-    """What every study can be told. `defaults`: those that differ from study to study."""
+    """The flags of every study. `defaults` are those that differ between studies."""
     add("--resume", action="store_true", help="keep what an earlier call measured with the same settings")
     add("--seed", nargs="+", type=int, default=[1], help="of model, data and what else is drawn; a round for each")
     add("--workers", type=int, default=defaults["workers"], help="worker processes")
@@ -43,7 +43,7 @@ def add_common_flags(add, defaults):
 
 
 def complete(parser, flags, name):
-    """Checks the common flags and fills in what follows from the others."""
+    """Checks the common flags and computes those that follow from the others."""
     if not 3 <= flags.workers or not 1 <= flags.daemons <= flags.workers:
         parser.error("give at least three workers, and from 1 to as many daemons as workers")
     flags.kept = flags.build / name
@@ -51,8 +51,8 @@ def complete(parser, flags, name):
 
 
 def run(name, flags, trials, present):
-    """Measures all trials, and has the records presented."""
-    # A polite kill ends this as Ctrl-C does: what it started is stopped first.
+    """Measures all trials, then presents the records."""
+    # SIGTERM ends the study as Ctrl-C does: its processes are stopped first.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     begin = time.monotonic()
     folder = tempfile.mkdtemp(prefix=f"pace-{name}-")

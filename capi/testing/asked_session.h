@@ -1,4 +1,5 @@
-// AskedSession: what pace_session_open is given, with options that are set one by one. For tests, benchmarks and their trainers.
+// AskedSession: the arguments of pace_session_open, with options that are set one by one. Tests,
+// benchmarks and their trainers use it.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +26,10 @@ class AskedSession {
     uint32_t world = 1;
     uint32_t flags = 0;
     int64_t connect_ms = 10000;
-    std::string run = {};  // empty: none is given
+    std::string run = {};  // empty: no run is given
 
-    // Sets the option of this name, in place of what it was. What is given is an integer, a real number, or a word.
+    // Sets the option with this name. Replaces its earlier value. `given` is an integer, a real
+    // number or a word.
     template <typename Given>
     void set(std::string_view name, const Given& given) {
         if constexpr (std::is_convertible_v<Given, std::string_view>)
@@ -37,10 +39,10 @@ class AskedSession {
         else
             put(name, static_cast<int64_t>(given));
     }
-    // A graph: pairs of ranks.
+    // Sets a graph: pairs of ranks.
     void set(std::string_view name, const std::vector<uint32_t>& ranks) { put(name, ranks); }
 
-    // Whether it is set, or was set to this word.
+    // Whether the option is set, or was set to this word.
     bool has(std::string_view name) const { return find(name) != values_.end(); }
     bool has(std::string_view name, std::string_view word) const {
         return has(name) && std::get<std::string>(find(name)->second) == word;
@@ -90,7 +92,7 @@ class AskedSession {
         return PACE_OPTION_BYTES(name.c_str(), ranks.data(), ranks.size() * sizeof(uint32_t));
     }
 
-    std::vector<Named> values_;  // in the order in which they were set first
+    std::vector<Named> values_;  // in the order in which they were first set
 };
 
 }  // namespace pace

@@ -1,4 +1,5 @@
-// What tests, benchmarks and their trainers call verbs with: whole buffers, and options of one field.
+// The arguments with which tests, benchmarks and their trainers call verbs: whole buffers, and
+// options of one field.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace pace {
 
-// The whole of each buffer, for one call: Slices(&model, 1).
+// Whole buffers for one call: Slices(&model, 1).
 class Slices {
   public:
     Slices(const pace_buffer* buffers, size_t count) {
@@ -28,7 +29,7 @@ struct Given {
     operator const Options*() const { return &options; }
 };
 
-// With this step of the worker.
+// Returns the options with this step of the worker.
 template <typename Options>
 Given<Options> given_at(Options options, uint64_t iteration) {
     options.call.iteration = iteration;

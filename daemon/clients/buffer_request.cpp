@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/daemon_events.h"
-#include "daemon/exchange/memory_room.h"
+#include "daemon/runtime/memory_room.h"
 
 namespace pace::daemon {
 
@@ -22,7 +22,7 @@ bool is_new(const BufferRequest& wanted) {
     return !wanted.adopt || !wanted.device.empty();
 }
 
-// Not populated yet, if it is new.
+// New memory is not populated yet.
 Result<MappedMemfd> memory_of(const BufferRequest& wanted, base::UniqueFd& fd) {
     if (is_new(wanted)) {
         PACE_TRY(check_memory_room("a buffer", wanted.bytes(), memory_room()));

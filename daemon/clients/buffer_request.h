@@ -1,4 +1,4 @@
-// BufferRequest: a buffer that a client asks for, checked, and the memory that it gets.
+// BufferRequest: a checked request of a client for a buffer, and the memory made for the buffer.
 #pragma once
 
 #include <protocol/client_generated.h>
@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "daemon/exchange/buffer.h"
+#include "daemon/runtime/buffer.h"
 #include "protocol/types.h"
 
 namespace pace::daemon {
@@ -17,40 +17,48 @@ namespace pace::daemon {
 struct BufferRequest {
     protocol::DType dtype = protocol::DType::f32;
     uint64_t count = 0;
-    bool adopt = false;             // the client brings the memory, which an earlier daemon made
-    std::vector<std::byte> device;  // the number of the GPU that it is to be on; empty: the host
-    // Of memory on a GPU that is adopted without a descriptor: the block that it is in, and where.
+    // The client supplies the memory, which an earlier daemon made.
+    bool adopt = false;
+    // UUID of the GPU for the buffer; empty: host memory.
+    std::vector<std::byte> device;
+    // Adopted GPU memory without a descriptor: the handle of its block, and the offset in the
+    // block.
     std::optional<base::cuda::CUipcMemHandle> handle{};
     uint64_t offset = 0;
-    bool temporary = false;  // nobody's before, and nobody's after this client
+    // The buffer neither inherits a former buffer's memory nor outlives this client.
+    bool temporary = false;
 
     size_t descriptors() const { return adopt && !handle ? 1 : 0; }
     uint64_t bytes() const { return count * protocol::size_of(dtype); }
 };
 
-// Errors: invalid, for a type that is none or a length that cannot be.
+// Errors: invalid, for an unknown element type or an impossible length.
 base::Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create);
 
-// What becomes a buffer: its memory on the host, or, of a buffer on a GPU, the twin there, pinned.
+// Memory that becomes a buffer: host memory, or the pinned twin on the host of a buffer on a GPU.
 struct NewMemory {
     uint64_t request = 0;
     BufferRequest wanted;
-    base::UniqueFd fd;                 // of what is to be adopted; charged as the buffer's own
+    // Descriptor of the memory to adopt. Its charge is part of the buffer's.
+    base::UniqueFd fd;
     device::Device* device = nullptr;  // null: the host
-    size_t charge = 0;                 // to its trainer
-    Charge paid;                       // by its user, until it is the buffer's
+    // Bytes charged to the trainer.
+    size_t charge = 0;
+    // The user's charge, until the buffer takes it.
+    Charge paid;
     bool begun = false;
-    base::MappedMemfd memory;  // until it is the buffer's
+    base::MappedMemfd memory;  // until the buffer takes it
     base::Result<BufferPtr> buffer = BufferPtr();
-    std::optional<device::PinnedMemory> pin;  // of a twin; none: it could not be
+    // Pin of a twin; none if pinning failed.
+    std::optional<device::PinnedMemory> pin;
 };
 
-// New memory, populated and zero; or the descriptor that came with the request, if it is sealed as ours are.
-// Errors, in `buffer`: memory, where there is too little of it; corrupt, where the descriptor is another's.
-// make_piece() is called until it returns false: all of it is there, or there is an error. Then finish_memory() makes the buffer,
-// and pins what is a twin.
-// Threads: any. Blocks: for as long as the kernel takes to find memory for a piece, some milliseconds; to pin, for as long as the
-// driver takes.
+// Makes new memory, populated and zero, or adopts the descriptor that came with the request if its
+// seals are like ours. Call make_piece() until it returns false: then all memory is there or
+// `buffer` holds an error. finish_memory() then makes the buffer and pins a twin. Errors, in
+// `buffer`: memory (too little of it), corrupt (a foreign descriptor). Threads: any. Blocks:
+// make_piece() while the kernel finds memory for a piece, some milliseconds; finish_memory() while
+// the driver pins.
 bool make_piece(NewMemory& memory);
 void finish_memory(NewMemory& memory);
 

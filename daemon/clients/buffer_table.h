@@ -1,11 +1,12 @@
-// BufferTable: one session's buffers by index and generation, so that a stale handle is an error and not another buffer.
+// BufferTable: one session's buffers by index and generation. A stale handle is an error instead of
+// another buffer.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/exchange/buffer.h"
+#include "daemon/runtime/buffer.h"
 
 namespace pace::daemon {
 
@@ -40,7 +41,7 @@ class BufferTable {
         return std::exchange(slots_[index].buffer, nullptr);
     }
 
-    // In the order of their indices.
+    // Sorted by index.
     std::vector<BufferPtr> all() const {
         std::vector<BufferPtr> buffers;
         for (const Slot& slot : slots_) {

@@ -53,8 +53,8 @@ Client::~Client() {
     close(false);
 }
 
-// One packet, however many there are: the loop calls again in its next turn, when the others had theirs. Whatever the client asks for,
-// there may be no memory: then it is the one that goes.
+// Takes one packet even if more are there: the loop calls again in its next turn, after the other
+// clients. If memory for the client's request runs out, the client is refused.
 void Client::on_socket(uint32_t events) {
     if (!base::attempt([&] { take_packets(events); })) refuse(base::out_of_memory());
 }
@@ -84,7 +84,7 @@ void Client::take_packets(uint32_t events) {
 Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& fds) {
     if (!greeted_ && packet.body_type() != fb::Body::Hello)
         return base::make_error(ErrorKind::corrupt, "the first packet must be a hello");
-    // Nothing else has use of one, and what is not charged is not kept.
+    // No other packet uses descriptors, and descriptors that are not charged are not kept.
     if (!fds.empty() && packet.body_type() != fb::Body::BufferCreate)
         return base::make_error(ErrorKind::corrupt, "a packet of kind {} carries descriptors",
                                 static_cast<unsigned>(packet.body_type()));
@@ -151,7 +151,7 @@ void Client::close(bool orderly) {
     if (orderly) {
         context_.engine.leave(seat, [] {});
     } else {
-        // Memory of the dead trainer's own goes with it, and so do copies.
+        // A dead trainer's own memory, and copies of it, go with the trainer.
         auto left = buffers_.all();
         std::erase_if(left, [](const BufferPtr& buffer) { return buffer->is_lent(); });
         context_.engine.bury(seat, std::move(left));
@@ -165,7 +165,7 @@ void Client::say_lost(const Seat& seat) const {
                                                 {"uid", process_.uid}});
 }
 
-// One user's trainers meet the same limit again and again.
+// Rate-limited: one user's trainers meet the same limit again and again.
 void Client::say_limit(const Error& error) {
     const uint64_t times =
         context_.limits_said.is_due(fmt::format("{}", process_.uid), base::now());
@@ -262,7 +262,7 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
 
 Result<> Client::make_ring(uint32_t member_capacity) {
     const uint64_t bytes = protocol::RingLayout{protocol::kRingSlots, member_capacity}.bytes();
-    // The memory and two doorbells.
+    // Three descriptors: the memory and two doorbells.
     PACE_TRY_ASSIGN(charge, context_.accounts->charge(
                                 process_.uid, {.bytes = bytes, .descriptors = 3}, "a session"));
     PACE_TRY_ASSIGN(ring, RingServer::create(version_, member_capacity));
@@ -276,6 +276,8 @@ void Client::on_progress(const fb::Progress& progress) {
     Worker::Progress& told = seat_->worker->progress;
     if (progress.loss()) told.loss = *progress.loss();
     if (progress.samples_per_s()) told.samples_per_s = *progress.samples_per_s();
+    if (progress.steps_done() && progress.steps_total())
+        told.steps = {*progress.steps_done(), *progress.steps_total(), base::now()};
 }
 
 Result<> Client::on_leave(const fb::Leave& leave) {

@@ -1,9 +1,10 @@
 // Client: one connection on the Unix socket. A trainer joins one job through it; a tool only asks.
 //
-//     connected --Hello--> greeted --Join--> joining --(controller)--> seated --Leave or death--> closed
+//     connected --Hello--> greeted --Join--> joining --(controller)--> seated
+//     seated --Leave or death--> closed
 //
-// Everything that a client can do wrong ends this client and nothing else. Its memory, descriptors and requests are bounded
-// by its quota and its ring.
+// An error of a client ends this client and nothing else. Its quota and its ring bound its memory,
+// descriptors and requests.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +27,11 @@
 #include "daemon/clients/process.h"
 #include "daemon/clients/quota.h"
 #include "daemon/clients/ring_server.h"
-#include "daemon/exchange/engine.h"
+#include "daemon/jobs/engine.h"
 
 namespace pace::daemon {
 
-// What all clients share.
+// State that all clients share.
 struct ClientContext {
     base::EventLoop& loop;
     Engine& engine;
@@ -40,29 +41,32 @@ struct ClientContext {
     std::string node;
     uint64_t generation = 0;
     std::function<std::string()> daemon_document;
-    // What this daemon did lately; may be a second old.
+    // Calls back with the daemon's recent recording, which may be a second old.
     using RecordingMade = std::function<void(const std::string&)>;
     std::function<void(RecordingMade)> recording{};
-    base::Repeated limits_said{};  // of each user
-    // Memory is made there if it is much, a piece for each client in turn: the kernel takes seconds for some gigabytes, and neither
-    // the loop nor another client must wait so long.
+    // Limits the log lines about refused limits, by user.
+    base::Repeated limits_said{};
+    // Makes large memory, one piece for each client in turn. The kernel takes seconds for some
+    // gigabytes; neither the loop nor another client may wait so long.
     base::TurnThread maker{};
 };
 
 class Client final : public WorkerPort {
   public:
-    // `closed` is called once, from the loop, when the client is done with; it may destroy the client.
-    // `charge` is for the connection.
+    // `closed` is called once, from the loop, when the client has ended; `closed` may destroy the
+    // client. `charge` is for the connection.
     Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, Charge charge,
            base::Callback closed);
     ~Client() override;
 
-    // Takes some of what the trainer has submitted: as much as is its turn. True if there was something.
+    // Takes as many of the trainer's submissions as one turn allows. Returns true if there were
+    // any.
     bool poll_ring();
     bool arm_ring();
     void disarm_ring();
 
-    // Ends the connection; tells the client why if it can still hear. One that is gone already is not refused anything.
+    // Ends the connection, and tells the client the reason if the socket still works. Does not log
+    // an error of kind `closed`: that client has gone already.
     void refuse(const base::Error& error);
 
     void request_ended(uint64_t id, const Ending& ending) override;
@@ -82,15 +86,17 @@ class Client final : public WorkerPort {
     Summary summary() const;
 
   private:
-    // What was submitted while the contents of an earlier request's buffers were on their way from a GPU, and that request.
+    // A submission in the order of the ring. A submission waits here while the contents of an
+    // earlier request's buffers come from a GPU.
     struct Held {
         Note note;
-        std::optional<Request> request;  // none: the note
+        // Absent for a note.
+        std::optional<Request> request;
         bool ready = true;
         base::Result<> landed = {};
     };
 
-    // Of a document.
+    // One piece of a document.
     struct Piece {
         std::vector<std::byte> bytes;
         bool last = false;
@@ -120,6 +126,7 @@ class Client final : public WorkerPort {
     void on_progress(const protocol::client::Progress& progress);
     void cancel_late();
     void ask_for_recording(uint64_t request);
+    void ask_for_part(const protocol::client::Query& query);
     base::Result<> on_query(const protocol::client::Query& query);
     base::Result<> on_job_create(const protocol::client::JobCreate& create);
     base::Result<> check_questions() const;
@@ -155,19 +162,23 @@ class Client final : public WorkerPort {
     base::Scope scope_;
     std::optional<RingServer> ring_;
     std::deque<Held> held_;
-    std::vector<uint64_t> cancels_;  // requests to cancel when the ring is empty
+    std::vector<uint64_t> cancels_;  // requests to cancel once the ring is empty
     std::optional<Seat> seat_;
-    std::deque<Piece> outbox_;     // of documents, that the socket does not take yet
-    size_t recordings_asked_ = 0;  // and not made yet
-    std::set<uint64_t> tickets_;   // asked of the controller, not answered
+    // Pieces of documents that the socket has no room for yet.
+    std::deque<Piece> outbox_;
+    // Recordings asked for and not made yet.
+    size_t recordings_asked_ = 0;
+    // Questions to the controller that it has not answered.
+    std::set<uint64_t> tickets_;
     base::Timer hello_timer_;
-    std::vector<uint64_t> in_flight_;  // requests, by their numbers, each once
-    std::set<uint64_t> on_host_;       // of them, which end when their results are there
+    std::vector<uint64_t> in_flight_;  // request ids, each once
+    // Requests in flight that end only when their results are on the host.
+    std::set<uint64_t> on_host_;
     bool greeted_ = false;
-    uint32_t version_ = 0;  // of the protocol, which both speak
+    uint32_t version_ = 0;  // of the protocol, common to both sides
     bool joining_ = false;
     bool closing_ = false;
-    mutable bool was_stopped_ = false;  // as it was told to the log
+    mutable bool was_stopped_ = false;  // as last logged
 };
 
 }  // namespace pace::daemon

@@ -1,4 +1,5 @@
-// Client: what any client may ask, a tool or a trainer: documents, and jobs without workers.
+// Client, questions: requests open to tools and trainers alike: documents, and jobs without
+// workers.
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -21,12 +22,13 @@ namespace fb = protocol::client;
 namespace {
 
 constexpr size_t kDocumentPieceBytes = 48 * 1024;
-// Of one client, that are not answered, or whose answers it has not read. A guess: tools ask one after the other.
+// Questions of one client that are not answered, or whose answers it has not read. A guess: tools
+// ask one after the other.
 constexpr size_t kQuestionsMax = 8;
 
 }  // namespace
 
-// A client that asks and does not read must not grow what waits for it.
+// Bounds the outbox of a client that asks and does not read.
 Result<> Client::check_questions() const {
     const auto unread = static_cast<size_t>(std::count_if(
         outbox_.begin(), outbox_.end(), [](const Piece& piece) { return piece.last; }));
@@ -44,15 +46,20 @@ Result<> Client::on_query(const fb::Query& query) {
         ask_for_recording(query.request());
         return {};
     }
+    if (what == "node-recorder") {
+        ask_for_part(query);
+        return {};
+    }
     if (what == "options") return send_document(query.request(), protocol::options_list_json());
     if (what == "policies") return send_document(query.request(), protocol::policies_list_json());
     if (what != "status")
         return send_failed(
             query.request(),
-            base::make_error(ErrorKind::invalid,
-                             "\"{}\" is no document; ask for \"status\", "
-                             "\"daemon\", \"recorder\", \"options\" or \"policies\"",
-                             protocol::printable(what.substr(0, protocol::kNameBytesMax))));
+            base::make_error(
+                ErrorKind::invalid,
+                "\"{}\" is no document; ask for \"status\", "
+                "\"daemon\", \"recorder\", \"node-recorder\", \"options\" or \"policies\"",
+                protocol::printable(what.substr(0, protocol::kNameBytesMax))));
     const auto ticket = std::make_shared<uint64_t>(0);
     *ticket =
         context_.engine.status([this, ticket, id = query.request()](Result<std::string> json) {
@@ -64,7 +71,7 @@ Result<> Client::on_query(const fb::Query& query) {
     return {};
 }
 
-// A full one takes too long to make for the event loop.
+// Making a full recording takes too long for the event loop.
 void Client::ask_for_recording(uint64_t request) {
     ++recordings_asked_;
     context_.recording(scope_.bind([this, request](const std::string& json) {
@@ -73,6 +80,19 @@ void Client::ask_for_recording(uint64_t request) {
         const auto sent = send_document(request, json);
         if (!sent) refuse(sent.error());
     }));
+}
+
+void Client::ask_for_part(const fb::Query& query) {
+    const std::string node = query.node() == nullptr ? "" : query.node()->str();
+    const auto ticket = std::make_shared<uint64_t>(0);
+    *ticket = context_.engine.recording(
+        node.substr(0, protocol::kNameBytesMax + 1), query.from(),
+        [this, ticket, id = query.request()](Result<std::string> json) {
+            tickets_.erase(*ticket);
+            const auto sent = json ? send_document(id, *json) : send_failed(id, json.error());
+            if (!sent) refuse(sent.error());
+        });
+    tickets_.insert(*ticket);
 }
 
 Result<> Client::on_job_delete(const fb::JobDelete& deletion) {
@@ -89,7 +109,8 @@ Result<> Client::on_job_delete(const fb::JobDelete& deletion) {
     return {};
 }
 
-// The daemon's own user is who runs Pace here: on a shared machine it is nobody's login.
+// Only root and the daemon's own user, who runs Pace here, may drain. On a shared machine no person
+// logs in as that user.
 Result<> Client::on_node_drain(const fb::NodeDrain& drain) {
     PACE_TRY(check_questions());
     const std::string name = drain.name()->str().substr(0, protocol::kNameBytesMax + 1);
@@ -148,7 +169,7 @@ Result<> Client::flush() {
         const auto sent = send_packet(socket_.get(), outbox_.front().bytes);
         if (!sent && sent.error().kind != ErrorKind::limit) return sent.error();
         if (!sent) {
-            // The tool reads slowly: the rest goes when its socket has room.
+            // The tool reads slowly. The rest is sent when its socket has room.
             return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP | EPOLLOUT,
                                        [this](uint32_t events) { on_socket(events); });
         }

@@ -1,4 +1,4 @@
-// Client: what a seated trainer asks for: buffers, and requests.
+// Client, requests: a seated trainer's buffers and requests.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,13 +17,15 @@ namespace fb = protocol::client;
 
 namespace {
 
-// Submissions taken from one client before the others have their turn.
+// Submissions taken from one client in one turn.
 constexpr int kSubmissionsPerTurn = 16;
-// All clients' submissions have their turn before one client's have taken much longer than this. A guess: some short sums.
+// Ends a client's turn early, so that other clients wait little longer than this. A guess: some
+// short sums.
 constexpr base::Duration kTurnMax = std::chrono::milliseconds(2);
-// So much memory is made at once, which takes a tenth of a millisecond.
+// Up to this size, memory is made in the loop, which takes a tenth of a millisecond.
 constexpr uint64_t kMemoryAtOnceMax = uint64_t{256} << 10U;
-// Notes and requests that wait for an earlier request's stream. A guess: some notes for each request that may be in flight.
+// Notes and requests held behind an earlier request's stream. A guess: some notes for each request
+// that may be in flight.
 constexpr size_t kHeldMax = size_t{4} * protocol::kRingSlots;
 
 std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* vector) {
@@ -85,14 +87,15 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
     return {};
 }
 
-// The client may be gone before that ends, and the devices soon after: nothing that is left in the loop holds the memory.
+// The client may be gone before the memory is made, and the devices soon after. So nothing that is
+// left in the loop holds the memory.
 void Client::make_aside(const std::shared_ptr<NewMemory>& memory) {
     const auto made = scope_.bind([this, request = memory->request] {
         const auto taken = making_.extract(request);
         if (taken.empty() || closing_ || !seat_) return;
         if (const auto sent = memory_made(*taken.mapped()); !sent) refuse(sent.error());
     });
-    // Not for a client that is gone.
+    // scope_.bind below skips a client that is gone.
     const auto piece = [memory, made, post = context_.loop.poster()](bool& ret_more) {
         bool more = false;
         const bool had_memory = base::attempt([&] {
@@ -128,7 +131,7 @@ Result<> Client::memory_made(NewMemory& made) {
 
 Result<> Client::answer_with(uint64_t request, const BufferPtr& buffer, bool restored) {
     const BufferTable::Handle handle = buffers_.add(buffer);
-    // Of memory on a GPU that has no descriptor, the handle.
+    // GPU memory without a descriptor is named by its handle.
     const auto& on_device = buffer->on_device;
     std::vector<int> reply_fds{on_device ? on_device->memory.fd() : buffer->memory.fd()};
     if (reply_fds.front() < 0) reply_fds.clear();
@@ -148,7 +151,7 @@ Result<> Client::answer_with(uint64_t request, const BufferPtr& buffer, bool res
         reply_fds);
 }
 
-// The driver shares events between processes only.
+// The driver shares events only between processes.
 Result<> Client::check_apart() const {
     if (process_.pid != getpid()) return {};
     return base::make_error(
@@ -226,7 +229,7 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
                                 ring_->layout().slots));
         return;
     }
-    // What ends, or is canceled, is known by it.
+    // Ends and cancellations refer to a request by its id, so ids in flight are unique.
     if (std::find(in_flight_.begin(), in_flight_.end(), entry.id) != in_flight_.end()) {
         refuse(base::make_error(ErrorKind::corrupt,
                                 "request {} while one of that number is in flight", entry.id));
@@ -246,7 +249,8 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
     hand_on();
 }
 
-// Its buffers are on a GPU: nobody hears of it before the trainer's stream has come to it.
+// The request's buffers are on a GPU. The engine gets the request only when the trainer's stream
+// has reached its event.
 void Client::stage(Held& held, uint32_t event) {
     Request& request = *held.request;
     held.landed = staging_.begin(
@@ -255,8 +259,8 @@ void Client::stage(Held& held, uint32_t event) {
     held.ready = !held.landed;
 }
 
-// What is summed there may stay; otherwise it comes to the host first. What is only written waits, too: for the result of the call
-// before, which is copied from the same twins.
+// Buffers that are summed on the GPU may stay there; others are copied to the host first. Buffers
+// that are only written wait as well: the previous call's result is copied from the same twins.
 void Client::came(uint64_t id, const Result<>& result) {
     Held* const held = find_held(id);
     if (held == nullptr || !seat_) return;  // canceled meanwhile
@@ -293,7 +297,7 @@ void Client::landed(uint64_t id, const Result<>& result) {
     hand_on();
 }
 
-// In the order of submission: whoever is ready waits for those before it.
+// Hands on in the order of submission: a ready request waits for those before it.
 void Client::hand_on() {
     while (!held_.empty() && held_.front().ready && seat_ && !closing_) {
         Held held = std::move(held_.front());
@@ -308,7 +312,7 @@ void Client::hand_on() {
     }
 }
 
-// What the engine does not know yet ends here.
+// Cancels a request that the engine has not got yet.
 bool Client::cancel_held(uint64_t id) {
     Held* const held = find_held(id);
     if (held == nullptr) return false;
@@ -354,7 +358,8 @@ void Client::disarm_ring() {
     if (ring_) ring_->disarm();
 }
 
-// The socket and the ring have no order between them, and the request may still lie in the ring: it is canceled when that is empty.
+// The socket and the ring are not ordered relative to each other: the request may still be in the
+// ring. So it is canceled once the ring is empty.
 base::Result<> Client::on_cancel(const fb::Cancel& cancel) {
     if (!ring_) return {};
     if (cancels_.size() >= ring_->layout().slots)

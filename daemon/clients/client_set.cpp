@@ -6,7 +6,8 @@ namespace pace::daemon {
 
 namespace {
 
-// Of all clients' submissions together, before the loop looks at everything else. A guess: far below what a heartbeat may be late.
+// Time for all clients' submissions together, before the loop looks at everything else. A guess:
+// far below the permitted lateness of a heartbeat.
 constexpr base::Duration kAllTurnsMax = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -57,7 +58,7 @@ void ClientSet::close_all() {
     clients_.clear();
 }
 
-// In the order of their numbers, from where the last call has stopped.
+// Polls clients in the order of their numbers, from where the last call stopped.
 bool ClientSet::poll() {
     bool worked = false;
     const base::TimePoint began = base::now();

@@ -17,7 +17,8 @@ class ClientSet final : public base::Poller {
     ClientSet(const ClientSet&) = delete;
     ClientSet& operator=(const ClientSet&) = delete;
 
-    // A connected SOCK_SEQPACKET socket becomes a client; one too many is refused by name.
+    // Makes a client of a connected SOCK_SEQPACKET socket. Above `clients_max`, refuses the
+    // connection and tells the client why.
     void add(base::UniqueFd socket);
 
     std::vector<Client::Summary> summaries() const;
@@ -33,7 +34,8 @@ class ClientSet final : public base::Poller {
     uint32_t clients_max_;
     Counters& counters_;
     uint64_t next_ = 1;
-    uint64_t next_turn_ = 0;  // the client with which the next poll begins, or one after it
+    // The client with which the next poll begins, or the first one after it.
+    uint64_t next_turn_ = 0;
     std::map<uint64_t, std::unique_ptr<Client>> clients_;
     base::Scope scope_;
 };

@@ -121,7 +121,8 @@ Result<> DeviceStaging::begin(Request& request, uint32_t event,
     return {};
 }
 
-// A GPU copies its own memory far faster than anything else comes or goes: the rest is done where the results are.
+// A GPU copies within its own memory far faster than over any link. So all else works on the result
+// buffers.
 Result<> DeviceStaging::take_given(const Request& request) {
     Begun& begun = begun_.at(request.id);
     const std::vector<BufferPtr> given = std::exchange(begun.given, {});
@@ -140,7 +141,7 @@ Result<std::shared_ptr<DeviceLane>> DeviceStaging::end(uint64_t id, bool done) {
     if (found == begun_.end()) return std::shared_ptr<DeviceLane>();
     const Begun begun = std::move(found->second);
     begun_.erase(found);
-    // What was given may still be on its way to the results.
+    // The copy of the given buffers to the results may still run.
     if (!done && begun.copies) return begun.lane->lane;
     if (!done || !begun.writes) return std::shared_ptr<DeviceLane>();
     const DeviceLane& lane = *begun.lane->lane;

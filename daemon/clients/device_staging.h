@@ -1,11 +1,13 @@
-// DeviceStaging: what one session's requests need whose buffers are on a GPU: the order between the trainer's streams and ours, and the
-// copies between the GPU's memory and its twin on the host, on which exchanges work.
+// DeviceStaging: one session's requests with buffers on a GPU: the order between the trainer's
+// streams and ours, and the copies between GPU memory and its twin on the host. Exchanges work on
+// the twin.
 //
-//     submission --> the trainer's event --> copy to the twin, unless the exchange is a sum on the GPU
-//     its end    --> copy from the twin, unless it was --> our event --> completion; the trainer's stream or thread waits for the event
+//     submission  --> trainer's event --> copy to the twin, unless the exchange sums on the GPU
+//     its end     --> copy from the twin, unless summed on the GPU --> our event --> completion
+//     The trainer's stream or thread waits for our event.
 //
-// All copies of a session go through one stream for each device (exchange/device_lane.h), in the order of its calls. Nobody waits
-// for a device: what follows a copy comes back to the loop.
+// All copies of a session go through one stream for each device (exchange/device_lane.h), in the
+// order of its calls. Nothing blocks on a device: the loop is called when a copy has ended.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +21,8 @@
 #include "daemon/clients/buffer_request.h"
 #include "daemon/device/devices.h"
 #include "daemon/device/shared_events.h"
-#include "daemon/exchange/device_lane.h"
-#include "daemon/exchange/request.h"
+#include "daemon/gpu/device_lane.h"
+#include "daemon/members/request.h"
 
 namespace pace::daemon {
 
@@ -28,32 +30,37 @@ class DeviceStaging {
   public:
     explicit DeviceStaging(device::Devices& devices) : devices_(devices) {}
 
-    // Takes the trainer's events for a device, and returns ours: kRingSlots of 64 bytes each. Errors: corrupt, if they are none
-    // or come a second time; those of Devices::find.
+    // Takes the trainer's event handles for a device and returns ours: kRingSlots of 64 bytes each.
+    // Errors: corrupt, for malformed handles or a second call for the device; those of
+    // Devices::find.
     base::Result<std::vector<std::byte>> share(std::span<const std::byte> device,
                                                std::span<const std::byte> events);
 
     base::Result<device::Device*> find(std::span<const std::byte> device);
 
-    // Memory on the device for a buffer whose twin is there; one that is adopted has its descriptor with it.
+    // Allocates device memory for a buffer whose twin exists. Adopted memory comes with its
+    // descriptor in `twin`.
     static base::Result<OnDevice> allocate(NewMemory& twin);
 
     static bool concerns(const Request& request);
-    // Gives the request its contents. `came` comes from the loop when the trainer's stream has come to its event (1 + the slot; 0:
-    // at once), or failed. Errors at once: invalid (buffers of two devices, or on one and on the host; what buffers on a device do
-    // not do; an event that was not shared).
+    // Gives the request its contents. The loop calls `came` when the trainer's stream has reached
+    // its event, or failed. `event` is 1 + the slot; 0 stands for no event: `came` is called at
+    // once. Error: invalid (buffers on two devices, or on a device and the host; an option that
+    // buffers on a device do not support; an event that was not shared).
     base::Result<> begin(Request& request, uint32_t event,
                          std::function<void(const base::Result<>&)> came);
-    // The trainer's stream has come: what was given is copied to where the result goes, if that is elsewhere. Queued.
+    // To be called when the trainer's stream has reached its event. Queues the copy of the given
+    // buffers to the result buffers, if these are others.
     base::Result<> take_given(const Request& request);
-    // Of a request that has begun. Copies its twins back if it has ended well and has its result there; then the trainer is to
-    // wait for our event, or we for the lane; of one that has ended in another way, we. Null: nothing is queued.
+    // Ends a request that has begun. If it is done and its result is in the twins, queues the copy
+    // back. Returns null if nothing is queued. If the request is done, the trainer may wait for our
+    // event instead of the lane; otherwise we must wait for the lane.
     base::Result<std::shared_ptr<DeviceLane>> end(uint64_t id, bool done);
 
   private:
     struct Lane {
         Lane() = default;
-        // What its trainer's streams have not come to is nobody's any more.
+        // Cancels waits for events that the trainer's streams have not reached.
         ~Lane() {
             if (lane) lane->device().event_watch().forget(this);
         }
@@ -68,8 +75,10 @@ class DeviceStaging {
         uint32_t event = 0;
         bool writes = false;
         std::shared_ptr<DeviceContents> contents;
-        std::vector<BufferPtr> given;  // until it is copied to the request's buffers
-        bool copies = false;           // that is queued
+        // Given buffers, until they are copied to the result buffers.
+        std::vector<BufferPtr> given;
+        // The copy of the given buffers is queued.
+        bool copies = false;
     };
 
     base::Result<Lane*> lane_of(device::Device& device);

@@ -25,11 +25,11 @@ using base::UniqueFd;
 namespace {
 
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
-// Each one that fails is another daemon that stopped in that very moment.
+// Each failed attempt means another daemon that stopped in that very moment.
 constexpr int kLockAttempts = 16;
 
-// The folder of the socket, if only it is missing: systemd and the packages make it, a daemon started by hand should not
-// need them. Deeper folders are somebody's mistake.
+// Makes the folder of the socket if only that folder is missing. systemd and the packages make it,
+// but a daemon started by hand should not need them. A missing parent folder is a user's mistake.
 Result<> make_folder_of(const std::string& path) {
     const size_t slash = path.rfind('/');
     if (slash == std::string::npos || slash == 0) return {};
@@ -40,7 +40,8 @@ Result<> make_folder_of(const std::string& path) {
                            folder));
 }
 
-// Whether the path names this very file. Its holder removes it when it stops: a lock on a file that was opened before keeps nobody out.
+// Whether the path still names the opened file. The lock's holder removes the file when it stops; a
+// lock on a removed file excludes no daemon.
 bool is_at(int fd, const std::string& path) {
     struct stat opened {};
     struct stat named {};
@@ -48,8 +49,8 @@ bool is_at(int fd, const std::string& path) {
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Two daemons at one socket would each serve half of the trainers: the lock decides, atomically, who is first, and goes
-// with its holder however that dies.
+// Two daemons at one socket would each serve half of the trainers. The lock decides atomically
+// which daemon is first, and ends with its holder, however the holder dies.
 Result<UniqueFd> lock_path(const std::string& path) {
     PACE_TRY(make_folder_of(path));
     const std::string lock = path + ".lock";
@@ -64,7 +65,7 @@ Result<UniqueFd> lock_path(const std::string& path) {
                             path);
 }
 
-// A service that runs as the group may be forbidden every chown, also one that changes nothing.
+// A service that runs as the group may be forbidden every chown, even one that changes nothing.
 bool give_to(const std::string& path, gid_t id) {
     struct stat status {};
     if (stat(path.c_str(), &status) == 0 && status.st_gid == id) return true;
@@ -142,14 +143,16 @@ void Listener::watch_again() {
     again_ = loop_.run_after(kLookAgain, [this] { watch_again(); });
 }
 
-// One connection, however many there are: who is refused must have gone before the next one takes a descriptor.
+// Accepts one connection even if more wait: a refused client must be gone before the next one takes
+// a descriptor.
 void Listener::accept_one() {
     UniqueFd client(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (client.valid()) {
         accepted_(std::move(client));
         return;
     }
-    // EMFILE and its kin would make the loop spin on a socket that stays readable: say so, and look again later.
+    // After EMFILE and the like, the socket stays readable and the loop would spin. So log the
+    // error and try again later.
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
         base::log_event(base::events::kAcceptingFailed,
                         {{"socket", path_}, {"reason", std::strerror(errno)}});

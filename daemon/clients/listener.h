@@ -12,8 +12,9 @@ namespace pace::daemon {
 
 class Listener {
   public:
-    // Listens at `path`, for members of `group` if that group exists (mode 0660), else for the daemon's user and root. A socket
-    // left behind by a dead daemon is replaced; one that answers is another daemon: taken. `accepted` gets each connection.
+    // Listens at `path`, for members of `group` if that group exists (mode 0660), else for the
+    // daemon's user and root. Replaces a socket left by a dead daemon. Error: taken, if another
+    // daemon serves the path. `accepted` gets each connection.
     static base::Result<std::unique_ptr<Listener>> create(
         base::EventLoop& loop, std::string path, const std::string& group,
         std::function<void(base::UniqueFd)> accepted);
@@ -35,7 +36,8 @@ class Listener {
     std::string path_;
     base::UniqueFd lock_;
     base::UniqueFd socket_;
-    base::Timer again_;  // while no client can be accepted
+    // Retries while no client can be accepted.
+    base::Timer again_;
     std::function<void(base::UniqueFd)> accepted_;
 };
 

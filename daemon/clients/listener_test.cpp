@@ -21,7 +21,7 @@
 namespace pace::daemon {
 namespace {
 
-// As long as this lives, the process has no descriptor for anything more.
+// While this object lives, the process can open no more descriptors.
 class NoMoreDescriptors {
   public:
     NoMoreDescriptors() {
@@ -95,7 +95,7 @@ TEST_F(ListenerTest, RefusesASocketThatAnotherServes) {
     EXPECT_EQ(second.error().kind, base::ErrorKind::taken);
 }
 
-// Each opens the lock, which another may remove before it is held.
+// Each thread opens the lock file, which another may remove before the lock is held.
 TEST_F(ListenerTest, KeepsOthersOutWhileTheyStopAndStart) {
     constexpr int kThreads = 4;
     constexpr int kRounds = 2000;
@@ -119,7 +119,8 @@ TEST_F(ListenerTest, KeepsOthersOutWhileTheyStopAndStart) {
     EXPECT_EQ(most, 1) << "two had the lock";
 }
 
-// It waits for the listener's own timer, about a second. What comes first shows that the loop does not spin meanwhile.
+// Waits for the listener's own timer, about a second. The first part shows that the loop does not
+// spin meanwhile.
 TEST_F(ListenerTest, AcceptsAgainOnceThereAreDescriptors) {
     std::vector<base::UniqueFd> accepted;
     const auto listener = Listener::create(

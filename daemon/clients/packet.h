@@ -1,4 +1,4 @@
-// Packets of the client plane: one verified FlatBuffer each, with the descriptors that came beside it.
+// Packets of the client plane: each is one verified FlatBuffer with its accompanying descriptors.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ namespace pace::daemon {
 inline constexpr size_t kPacketBytesMax = 65536;
 inline constexpr size_t kPacketFdsMax = 4;
 
-// The packet in `bytes`, or null if they are not one. Safe on any bytes; the result points into them.
+// Returns the packet in `bytes`, or null if they hold none. Safe on any bytes. The result points
+// into `bytes`.
 const protocol::client::Packet* verify_packet(std::span<const std::byte> bytes);
 
 struct ReceivedPacket {
@@ -26,11 +27,12 @@ struct ReceivedPacket {
     bool would_block = false;  // nothing is there now; no packet
 };
 
-// Takes one packet off a non-blocking SOCK_SEQPACKET socket. Too long a packet, or too many descriptors, is an error.
+// Takes one packet off a non-blocking SOCK_SEQPACKET socket. A packet that is too long or has too
+// many descriptors is an error.
 base::Result<ReceivedPacket> receive_packet(int socket);
 
-// Sends one packet without blocking. A peer that does not read its socket is an error (limit): it is not waited for.
-// So is one that is gone (closed).
+// Sends one packet without blocking. Errors: limit, if the peer does not read its socket; closed,
+// if the peer is gone.
 base::Result<> send_packet(int socket, std::span<const std::byte> bytes,
                            std::span<const int> fds = {});
 

@@ -1,4 +1,5 @@
-// What the daemon may know of a client's process: who it is, and whether it is stopped.
+// PeerProcess: the process at the other end of a client's socket: its ids, and whether it is
+// stopped.
 #pragma once
 
 #include <fcntl.h>
@@ -28,14 +29,15 @@ inline base::Result<PeerProcess> peer_process(int socket) {
     return PeerProcess{credentials.pid, credentials.uid};
 }
 
-// Whether a signal (SIGSTOP, a debugger) has stopped the process. An unreadable process counts as running.
+// Whether a signal (SIGSTOP, a debugger) has stopped the process. An unreadable process counts as
+// running.
 inline bool is_stopped(pid_t pid) {
     const base::UniqueFd file(
         open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
     std::array<char, 512> text{};
     const ssize_t size = file.valid() ? read(file.get(), text.data(), text.size() - 1) : -1;
     if (size <= 0) return false;
-    // "pid (command) state …": the command may hold anything, parentheses included, so look for the last one.
+    // "pid (command) state …": the command may contain parentheses, so look for the last one.
     const char* end = std::strrchr(text.data(), ')');
     return end != nullptr && (end[2] == 'T' || end[2] == 't');
 }

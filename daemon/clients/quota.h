@@ -1,5 +1,5 @@
-// Quota: what one trainer may use, and what it does use, so that one that errs leaves room for its user's others. What its user pays is
-// in its account (exchange/accounts.h).
+// Quota: limits and use of one trainer's buffers, so that a faulty trainer leaves room for the same
+// user's others. The user's own account is in exchange/accounts.h.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,8 @@ Result<bool> RingServer::take(SubmissionEntry& ret_entry) {
         return base::make_error(ErrorKind::corrupt,
                                 "the submission ring claims {} entries in {} slots", waiting,
                                 layout_.slots);
-    // The fixed part first; only as many slices as it names are then copied, so that a small request stays cheap.
+    // Copies the fixed part first, then only as many slices as it names, so that a small request
+    // stays cheap.
     const SubmissionEntry& slot_untrusted = submission(submission_head_);
     std::memcpy(&ret_entry, &slot_untrusted, offsetof(SubmissionEntry, slices));
     std::memcpy(ret_entry.slices, slot_untrusted.slices,

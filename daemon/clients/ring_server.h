@@ -1,7 +1,8 @@
-// RingServer: the daemon's ends of one session's rings (protocol/ring.h): consumer of submissions, producer of completions.
+// RingServer: the daemon's ends of one session's rings (protocol/ring.h): consumer of submissions,
+// producer of completions.
 //
-// The client can write anything into the shared memory at any moment. The daemon's own indices live here, in private memory;
-// a submission is copied once and only the copy is used.
+// The client can write to the shared memory at any moment. The daemon's own indices are therefore
+// in private memory. Each submission is copied once, and only the copy is used.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 #include "base/unique_fd.h"
 #include "daemon/clients/wait_texts.h"
 #include "daemon/clients/write_marks.h"
-#include "daemon/exchange/request.h"
+#include "daemon/members/request.h"
 #include "protocol/ring.h"
 
 namespace pace::daemon {
@@ -28,22 +29,26 @@ class RingServer {
     int completion_doorbell() const { return completion_doorbell_.get(); }
     const protocol::RingLayout& layout() const { return layout_; }
 
-    // Takes the next submission, if there is one, into `ret_entry`. Returns whether there was; corrupt if the ring's tail lies.
+    // Takes the next submission into `ret_entry`. Returns whether there was one. Error: corrupt, if
+    // the ring's tail is impossible.
     base::Result<bool> take(protocol::SubmissionEntry& ret_entry);
 
-    // Publishes the end of request `id`. At most ring_slots requests may be in flight, or this overwrites.
+    // Publishes the end of request `id`. Overwrites an entry if more than ring_slots requests are
+    // in flight.
     void complete(uint64_t id, const Ending& ending);
 
-    // Says to the client, should this daemon die before complete(), what the buffers of request `id` hold.
+    // Returns a mark that tells the client what the buffers of request `id` hold, should this
+    // daemon die before complete().
     WriteMarkPtr mark(uint64_t id) { return marks_.take(id); }
 
-    // For whoever asks the client: what request `id`, which has not ended, waits for.
+    // Publishes what the unfinished request `id` waits for, so that the client can report it.
     void tell_wait(uint64_t id, std::string_view text) { waits_.tell(id, text); }
 
-    // Asks the client to ring the doorbell for its next submission. False if one is there already.
+    // Asks the client to ring the doorbell for its next submission. Returns false if one is there
+    // already.
     bool arm();
     void disarm();
-    // Empties the doorbell after it rang.
+    // Empties the doorbell after it has rung.
     void drain_doorbell();
 
   private:

@@ -12,7 +12,7 @@
 namespace pace::daemon {
 namespace {
 
-// The client's view of the same memory, with which it may do what it likes.
+// The client's view of the same memory, in which it may write anything.
 class Client {
   public:
     explicit Client(const RingServer& ring) : layout_(ring.layout()) {

@@ -11,7 +11,7 @@ using protocol::Verb;
 
 namespace {
 
-// A push of indices and values, which are as many as it says.
+// Checks a push of indices and values: there must be as many of each as the push says.
 Result<> check_entries(const Request& request) {
     if (request.buffers.size() != 2)
         return base::make_error(ErrorKind::invalid,
@@ -32,7 +32,7 @@ Result<> check_entries(const Request& request) {
     return {};
 }
 
-// What is owed, and what a parameter server has, is kept in f32.
+// Residuals and a parameter server's model are kept in f32.
 Result<> check_types(const Request& request) {
     if (request.sparse) return check_entries(request);
     const bool needs_f32 = protocol::is_local(request.verb) || protocol::is_served(request.verb);
@@ -80,7 +80,7 @@ Result<> check_apart(const Request& request) {
     return base::make_error(ErrorKind::invalid, "one exchange names the same elements twice");
 }
 
-// The slices behind those of the contents.
+// The slices behind those of the contents name the result buffers.
 Result<> find_results(const protocol::SubmissionEntry& entry, const BufferTable& buffers,
                       Request& ret_request) {
     if (entry.out_of_place == 0) return {};
@@ -104,10 +104,8 @@ Result<> find_results(const protocol::SubmissionEntry& entry, const BufferTable&
     return {};
 }
 
-}  // namespace
-
-Result<Request> check_submission(const protocol::SubmissionEntry& entry,
-                                 const BufferTable& buffers) {
+// Checks what does not depend on the client's buffers.
+Result<> check_entry(const protocol::SubmissionEntry& entry) {
     if (!protocol::is_valid(entry.verb))
         return base::make_error(ErrorKind::invalid, "verb {} is none",
                                 static_cast<unsigned>(entry.verb));
@@ -132,15 +130,22 @@ Result<Request> check_submission(const protocol::SubmissionEntry& entry,
         (entry.order != protocol::Order::all_at_once && entry.verb != Verb::average))
         return base::make_error(ErrorKind::invalid, "order {} is none of a {}",
                                 static_cast<unsigned>(entry.order), protocol::name_of(entry.verb));
+    return {};
+}
 
+}  // namespace
+
+Result<Request> check_submission(const protocol::SubmissionEntry& entry,
+                                 const BufferTable& buffers) {
+    PACE_TRY(check_entry(entry));
     Request request;
     request.id = entry.id;
     request.verb = entry.verb;
     request.op = entry.op;
     request.root = entry.root;
     request.iteration = entry.iteration;
-    request.buffers.reserve(count);
-    for (size_t i = 0; i < count; ++i) {
+    request.buffers.reserve(entry.slice_count);
+    for (size_t i = 0; i < entry.slice_count; ++i) {
         PACE_TRY_ASSIGN(buffer, find_slice(entry.slices[i], buffers));
         request.elements += buffer->count;
         request.buffers.push_back(buffer);

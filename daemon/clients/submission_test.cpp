@@ -103,7 +103,7 @@ TEST_F(Submission, WhoseResultIsUnlikeWhatItGivesIsRefused) {
         other.verb = verb;
         EXPECT_EQ(kind_of(other), base::ErrorKind::invalid) << protocol::name_of(verb);
     }
-    // More slices than there can be are not looked at.
+    // More slices than the limit are not looked at.
     auto many = apart(add());
     many.slice_count = 65535;
     EXPECT_EQ(kind_of(many), base::ErrorKind::invalid);
@@ -123,7 +123,7 @@ TEST_F(Submission, MayNamePartsOfBuffers) {
     EXPECT_EQ(request->buffers[1]->count, 6U);
     EXPECT_EQ(request->buffers[0]->memory.data(), whole->memory.data());
     EXPECT_EQ(request->buffers[1]->memory.data(), whole->memory.data() + 4 * sizeof(float));
-    // They keep the whole alive, whatever becomes of the table.
+    // The slices keep the whole buffer alive, even when the table drops it.
     const std::weak_ptr<Buffer> kept = whole;
     EXPECT_EQ(request->buffers[1]->bytes(), 6 * sizeof(float));
     EXPECT_GT(kept.use_count(), 2);

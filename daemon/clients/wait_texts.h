@@ -1,4 +1,5 @@
-// WaitTexts: what the requests of a session that last wait for, in the memory that it shares with its trainer (protocol/ring.h).
+// WaitTexts: texts that say what a session's long requests wait for, in the memory shared with its
+// trainer (protocol/ring.h).
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,16 @@ class WaitTexts {
     WaitTexts() = default;
     WaitTexts(std::shared_ptr<base::MappedMemfd> memory, const protocol::RingLayout& layout);
 
-    // Of a request in flight. Cut where it is too long, between characters.
+    // Sets the text of a request in flight. A text that is too long is cut between characters.
     void tell(uint64_t request, std::string_view text);
-    // It has ended.
+    // To be called when the request has ended.
     void release(uint64_t request);
 
   private:
     std::shared_ptr<base::MappedMemfd> memory_;
     protocol::WaitText* first_ = nullptr;
-    std::vector<uint64_t> requests_;  // by slot; 0: free. The memory itself is never read.
+    // By slot; 0: free. The shared memory itself is never read.
+    std::vector<uint64_t> requests_;
     uint32_t changes_ = 0;
 };
 

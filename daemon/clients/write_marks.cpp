@@ -10,14 +10,16 @@ using protocol::WriteState;
 struct WriteMarks::Slots {
     std::shared_ptr<base::MappedMemfd> memory;
     protocol::WriteMark* first = nullptr;
-    std::vector<uint64_t> requests;  // by slot; 0: free. The memory itself is never read.
+    // By slot; 0: free. The shared memory itself is never read.
+    std::vector<uint64_t> requests;
 
     void set(size_t slot, WriteState state) {
         first[slot].state.store(static_cast<uint32_t>(state), std::memory_order_release);
     }
 };
 
-// An exchange may hold it for longer than the request lasts: its slot may be another one's then.
+// An exchange may hold the mark for longer than the request lasts. By then another request may use
+// the slot.
 class WriteMarks::Mark final : public WriteMark {
   public:
     Mark(std::shared_ptr<Slots> slots, size_t slot, uint64_t request)

@@ -1,5 +1,5 @@
-// WriteMarks: what the buffers of a session's requests hold, in the memory that it shares with its trainer, where it outlives
-// this daemon (protocol/ring.h).
+// WriteMarks: states of the buffers of a session's requests, in the memory shared with its trainer.
+// The memory outlives this daemon (protocol/ring.h).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/memfd.h"
-#include "daemon/exchange/write_mark.h"
+#include "daemon/runtime/write_mark.h"
 #include "protocol/ring.h"
 
 namespace pace::daemon {
@@ -15,12 +15,14 @@ namespace pace::daemon {
 class WriteMarks {
   public:
     WriteMarks() = default;
-    // In `memory`, which the marks that are handed out keep mapped.
+    // The marks handed out keep `memory` mapped.
     WriteMarks(std::shared_ptr<base::MappedMemfd> memory, const protocol::RingLayout& layout);
 
-    // Of a request that begins. Null if there is no room: more requests are in flight than the ring has slots.
+    // Returns the mark of a request that begins. Null if there is no room: more requests are in
+    // flight than the ring has slots.
     WriteMarkPtr take(uint64_t request);
-    // It has ended, and its trainer is told how: its mark means nothing any more.
+    // To be called when the request has ended and its trainer has been told how. Its mark is void
+    // from then on.
     void release(uint64_t request);
 
   private:

@@ -15,7 +15,7 @@ class WriteMarksTest : public testing::Test {
         memory_ = std::make_shared<base::MappedMemfd>(std::move(*memory));
         marks_ = WriteMarks(memory_, layout_);
     }
-    // As its trainer finds it; none: untouched.
+    // The state as the trainer reads it; no mark means untouched.
     WriteState found(uint64_t request) const {
         const auto* first =
             reinterpret_cast<const protocol::WriteMark*>(memory_->data() + layout_.marks());

@@ -18,7 +18,7 @@ using base::Task;
 
 namespace {
 
-// Sums all nodes' partials, which lie in `gathered` beginning with self's, in node order.
+// Sums all nodes' partials in node order. `gathered` holds the partials, beginning with self's.
 void sum_gathered(const Communicator& communicator, const Layout& layout, double scale,
                   const std::byte* gathered, std::span<std::byte> result) {
     const size_t nodes = communicator.size();
@@ -37,8 +37,8 @@ void sum_gathered(const Communicator& communicator, const Layout& layout, double
     layout.zero_padding(all, result.data());
 }
 
-// Bruck et al. 1997, section 3: after round k each node has the partials of itself and the 2^(k+1)
-// - 1 nodes after it, in this order.
+// Bruck et al. 1997, section 3. After round k each node has its own partial and the partials of the
+// 2^(k+1) - 1 nodes after it, in this order.
 Task<Result<>> gather_all_reduce(Communicator& communicator, const Addend& part, double scale,
                                  std::span<std::byte> result, size_t first_index) {
     const size_t nodes = communicator.size();
@@ -83,8 +83,8 @@ Task<Result<>> reduce_arrived(Communicator& communicator, Flow& flow, ByteRange 
     co_return reduced;
 }
 
-// For the ways that take the part as a whole: `reduce` starts when all of it is there, and at its end all
-// of the result is told of.
+// Serves the algorithms that need the whole part. Starts `reduce` when the whole part has arrived.
+// Reports the whole result when `reduce` has ended.
 Task<Result<>> reduce_whole(Communicator& communicator, Flow* flow, std::span<std::byte> result,
                             Task<Result<>> reduce) {
     if (flow == nullptr) return reduce;

@@ -2,49 +2,50 @@
 //
 //     result[i] = round(scale · Σ over contributing nodes, in node order, of partial_node[i])
 //
-// where partial_node is the node's own weighted sum, rounded once to the element type
-// (addend.h, local_part.h), which must not be too large for that: who makes a mean gives its members weights that leave
-// room, and a greater scale. f64 accumulates in f64, all else in f32. With a single node there is no rounding
-// in between.
+// where partial_node is the node's own weighted sum, rounded once to the element type (addend.h,
+// local_part.h). A partial must not overflow the element type. For a mean, the caller therefore
+// gives members weights that leave room, and a greater scale. f64 accumulates in f64. All other
+// types accumulate in f32. With a single node there is no rounding in between.
 //
-// With nodes in several zones (below), it is instead
+// With nodes in several zones (below), the result is instead
 //
 //     result[i] = round(Σ over contributing zones of zone[i])
-//     zone[i]   = round(scale · Σ over the zone's contributing nodes, in node order, of partial_node[i])
+//     zone[i]   = round(scale · Σ over the zone's contributing nodes, in node order,
+//                       of partial_node[i])
 //
-// with the zones in the order of their first nodes: one rounding more for each zone, whoever owns i.
-// The zones' sums are scaled already, so that a mean that f16 can hold is not lost because a sum
-// before it is too large. Nothing differs where all sums and products are exact.
+// The zones are in the order of their first nodes. Each zone adds one rounding, whichever node owns
+// element i. The zones' sums are scaled already. So a mean that fits in f16 is not lost because an
+// unscaled sum overflows. Both results are equal where all sums and products are exact.
 //
-// Two algorithms with the first result, bit by bit:
+// Two algorithms give the first result, bit by bit:
 //
-// Direct reduce-scatter and all-gather, for everything but little. Each node owns one block of the
-// vector. All send their partials of a block straight to its owner, chunk by chunk, in rotated
-// order (after itself first), so that no receiver is met by all at once; the owner sums a chunk
-// when all its partials have come, in node order, and sends it to everyone. Partials have
-// precedence over finished chunks, so that no link idles at the end for want of a last sum. Each
-// node sends and receives 2(N-1)/N · S bytes, which is optimal (Rabenseifner 2004; Patarasuk and
-// Yuan 2009), in 2 hops rather than a ring's 2(N-1).
+// Direct reduce-scatter and all-gather, for long vectors. Each node owns one block of the vector.
+// All nodes send their partials of a block straight to its owner, chunk by chunk. Each node begins
+// with the node after itself, so that the nodes do not all send to one receiver at once. When all
+// partials of a chunk have come, the owner sums the chunk in node order and sends the sum to every
+// node. Partials are sent before finished chunks, so that no link is idle at the end while a last
+// sum is missing. Each node sends and receives 2(N-1)/N · S bytes, which is optimal (Rabenseifner
+// 2004; Patarasuk and Yuan 2009). The direct algorithm takes 2 hops. A ring takes 2(N-1).
 //
-// Where a node's part is still arriving (flow.h), this one begins with what is there, and tells of its
-// result chunk by chunk; a finished chunk then leaves while the next partial has not come. The others
-// wait for all of the part, and tell of the result at the end.
+// If a node's part is still arriving (flow.h), this algorithm begins with the chunks that are
+// there. It reports its result chunk by chunk. Finished chunks are sent even while the next partial
+// is missing. The other algorithms wait for the whole part, and report the result at the end.
 //
-// Bruck's all-gather of the partials, for little: ⌈log2 N⌉ rounds for any N (Bruck et al. 1997),
-// then each node sums what it has. (N-1) · S bytes.
+// Bruck's all-gather of the partials, for short vectors (Bruck et al. 1997). It takes ⌈log2 N⌉
+// rounds for any N. Then each node sums all partials. Each node sends (N-1) · S bytes.
 //
-// And one with the second, for more than little, where the group's nodes lie in several zones
-// (Group::zones) and one of these has several nodes: like the direct one, but in each zone that is
-// not the owner's, one of the nodes is the block's relay. It sums the partials of its zone's nodes
-// and sends this sum to the owner; finished chunks go to it, and it sends them on to its zone's
-// nodes. Of Z zones, one with a of the N nodes sends to the others
+// One algorithm gives the second result. It serves long vectors if the group's nodes are in several
+// zones (Group::zones) and a zone has several nodes. It is the direct algorithm with relays: in
+// each zone other than the owner's, one node is the block's relay. The relay sums the partials of
+// its zone's nodes and sends this sum to the owner. The relay also receives the finished chunks and
+// sends them on to its zone's nodes. With Z zones, a zone with a of the N nodes sends to the others
 //
 //     (N-a)/N · S of its own sums (none if none of its nodes contributes)
 //     + a/N · (Z-1) · S of finished chunks = (1 + (Z-2) · a/N) · S bytes,
 //
-// between two zones S each way, however many nodes they have; direct, it is 2a(N-a)/N · S. The relays
-// of the blocks take turns, so that all nodes of a zone send as much of it, or nearly. Within its
-// zone a node sends 2(a-1)/a · S. 4 hops.
+// Two zones exchange S bytes each way, however many nodes they have. The direct algorithm sends
+// 2a(N-a)/N · S. The nodes of a zone take turns as relays of the blocks, so that they send nearly
+// equal shares. Within its zone a node sends 2(a-1)/a · S. The algorithm takes 4 hops.
 #pragma once
 
 #include <cstddef>
@@ -60,37 +61,41 @@ namespace pace::collectives {
 class Flow;
 
 struct AllReduceOptions {
-    // Vectors up to this size go by Bruck. Must be equal on all nodes.
+    // Vectors up to this size use Bruck's algorithm. The value must be equal on all nodes.
     size_t small_bytes_max = 8192;
-    // A chunk is a block cut into about `chunks_per_block`, within these bounds. All must be equal
-    // on all nodes.
+    // A block is cut into about `chunks_per_block` chunks. The size of a chunk is within these
+    // bounds. All three values must be equal on all nodes.
     size_t chunk_bytes_min = 16384;
     size_t chunk_bytes_max = 65536;
     size_t chunks_per_block = 16;
-    // Own chunks whose partials are received at once: staging is window · (N-1) · chunk bytes, and
-    // at most `staging_bytes_max` as long as that allows two. With zones, window · (2a+Z-1) chunks,
-    // as many chunks of other blocks being relayed at once.
+    // The number of own chunks whose partials are received at once. Staging memory is window ·
+    // (N-1) · chunk bytes. It is at most `staging_bytes_max` if two chunks fit into that limit.
+    // With zones, staging is window · (2a+Z-1) chunks, and as many chunks of other blocks are
+    // relayed at once.
     size_t window = 16;
     size_t staging_bytes_max = size_t{16} << 20U;
-    // Sends under way at once, to all peers together; 0: four per peer. Where a node has several
-    // members, each holds a chunk of memory.
+    // The number of sends in flight at once, to all peers together. 0 means four per peer. Each
+    // send holds a chunk of memory if the node has several members.
     size_t sends_max = 0;
-    // Indices of its messages count from here, for several in one exchange. Must be equal on all nodes.
+    // The first index of the message slots. It lets one exchange run several all_reduces. The value
+    // must be equal on all nodes.
     size_t first_index = 0;
-    // Of this node alone: the part is still arriving, and somebody carries the result on as it becomes final. Ranges are
-    // those of all_reduce()'s own layout and result: half_all_reduce and all_reduce_piecewise take none. Null: all has
-    // arrived, and nobody is told.
+    // Concerns this node alone. The part is still arriving, and the flow is told of each final
+    // range of the result. Ranges refer to all_reduce()'s own layout and result. half_all_reduce
+    // and all_reduce_piecewise accept no flow. Null means that the whole part has arrived. Then
+    // nothing is reported.
     Flow* flow = nullptr;
 };
 
-// The chunk size for a vector of `bytes` among `nodes` nodes.
+// Returns the chunk size for a vector of `bytes` among `nodes` nodes.
 size_t chunk_bytes_of(const AllReduceOptions& options, size_t bytes, size_t nodes);
 
-// `result` is part.layout().bytes() of scratch that the caller owns; it is undefined after an error,
-// unless Communicator::result_begun() is false: then it is as it was. Members' buffers are only read. Memory beyond `result`: the staging
-// above, or N · S for little. The communicator and `part` must outlive the task. Ends when every
-// operation has ended. Errors: what the transport says (unavailable, mismatch), or what abort() was
-// given; invalid if `result` has the wrong size. A flow is awaited without time limit.
+// `result` is scratch memory of part.layout().bytes() that the caller owns. After an error `result`
+// is undefined, or unchanged if Communicator::result_begun() is false. Members' buffers are only
+// read. Memory beyond `result` is the staging described above, or N · S for short vectors. The
+// communicator and `part` must outlive the task. The task ends when every operation has ended.
+// Errors: those of the transport (unavailable, mismatch), the error given to abort(), or invalid if
+// `result` has the wrong size. There is no time limit on waiting for a flow.
 base::Task<base::Result<>> all_reduce(Communicator& communicator, const Addend& part, double scale,
                                       std::span<std::byte> result, AllReduceOptions options);
 

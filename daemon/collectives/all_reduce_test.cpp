@@ -35,7 +35,7 @@ AllReduceOptions direct(size_t chunk_bytes, size_t window = 4, size_t sends_max 
     return options;
 }
 
-// A whole exchange: who contributes what, and what must come out.
+// An exchange: the contributions, and the scale.
 struct Exchange {
     Layout layout;
     std::vector<std::vector<Worker>> nodes;
@@ -43,7 +43,7 @@ struct Exchange {
     std::vector<bool> contributes = {};
 };
 
-// Between 0 and `members_max` members on each node, weighted or not.
+// Makes between 0 and `members_max` members on each node, weighted or not.
 Exchange random_exchange(std::vector<Segment> segments, size_t nodes, base::Random& random,
                          size_t members_max = 3) {
     Exchange exchange{Layout(std::move(segments)), {}, 1.0 / static_cast<double>(nodes)};
@@ -59,7 +59,7 @@ std::vector<Bytes> run(const Exchange& exchange, const AllReduceOptions& options
                        std::optional<uint64_t> seed = std::nullopt,
                        std::vector<Communicator::Counters>* counters = nullptr) {
     const size_t nodes = exchange.nodes.size();
-    // What the caller left in the scratch must not matter.
+    // Former contents of the scratch memory must not matter.
     std::vector<Bytes> results(nodes, Bytes(exchange.layout.bytes(), std::byte{0xAB}));
     std::vector<LocalPart> parts;
     parts.reserve(nodes);
@@ -144,7 +144,7 @@ TEST_P(AllReduceAmong, MessagesAndBytesFollowTheFormulas) {
     std::vector<Communicator::Counters> counters;
     run(exchange, direct(64), std::nullopt, &counters);
     for (const auto& node : counters) {
-        // Four chunks a block: 2(N-1)/N · S bytes each way.
+        // Each block has four chunks. A node sends 2(N-1)/N · S each way.
         EXPECT_EQ(node.bytes_sent, 2 * (nodes - 1) * bytes / nodes);
         EXPECT_EQ(node.bytes_received, node.bytes_sent);
         EXPECT_EQ(node.messages_sent, 2 * (nodes - 1) * 4);
@@ -189,7 +189,8 @@ TEST(AllReduce, LargeVectorsWithDefaultOptions) {
 }
 
 TEST(AllReduce, OneUnweightedMemberIsSentFromItsOwnMemory) {
-    // Large messages stay in the sender's memory, here the member's, until they are matched.
+    // Large messages stay in the sender's memory until they are matched. Here this is the member's
+    // memory.
     base::Random random(9);
     Exchange exchange{Layout({{DType::f32, 40000}}), {}, 0.25};
     for (size_t node = 0; node < 4; ++node)
@@ -242,9 +243,10 @@ TEST(AllReduce, ChunksAreBoundedWholeCuts) {
     EXPECT_EQ(chunk_bytes_of(options, 4000037, 7) % 64, 0U);
 }
 
-// Its sums wait for no other node: all at once they would hold up everything else in its thread.
+// The sums of such a node wait for no other node. All sums at once would block the node's thread
+// for long.
 TEST(AllReduce, WhoContributesAloneSumsLittleMoreThanHasLeft) {
-    constexpr size_t kChunkBytes = 8192;  // meets at a rendezvous
+    constexpr size_t kChunkBytes = 8192;  // uses a rendezvous
     const Layout layout({{DType::f32, size_t{1} << 20U}});
     AllReduceOptions options;
     options.chunk_bytes_min = options.chunk_bytes_max = kChunkBytes;

@@ -1,6 +1,6 @@
-// barrier: ends at every node only after it has begun at all of them. The dissemination barrier of
-// Hensgen, Finkel and Manber (1988): in round k each node tells the one 2^k after it, ⌈log2 N⌉
-// rounds for any N, no bytes.
+// barrier: ends at every node only after all nodes have begun it. This is the dissemination barrier
+// of Hensgen, Finkel and Manber (1988). In round k each node sends an empty message to the node 2^k
+// after it. The barrier takes ⌈log2 N⌉ rounds for any N.
 #pragma once
 
 #include "base/result.h"

@@ -38,7 +38,8 @@ void enter_namespace(const std::string& prefix, size_t self) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) end_bench("cannot enter " + path);
     close(fd);
-    // UCX finds the devices in /sys, which shows those of the namespace that mounted it.
+    // UCX finds the devices in /sys. A mount of /sys shows the devices of the namespace that
+    // mounted it.
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
         umount2("/sys", MNT_DETACH) != 0 || mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0)
         end_bench("cannot mount the namespace's /sys");

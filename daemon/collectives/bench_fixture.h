@@ -1,5 +1,5 @@
-// bench_fixture: the processes of a benchmark among nodes over UCX, forked here; with a namespace prefix,
-// node i moves into network namespace PREFIXi first. What goes wrong ends the process with a sentence.
+// bench_fixture: forks the processes of a benchmark among nodes over UCX. With a namespace prefix,
+// node i first moves into network namespace PREFIXi. An error ends the process with a message.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,26 @@ namespace pace::collectives {
 
 struct BenchCluster {
     size_t nodes = 4;
-    std::string netns_prefix;  // empty: all meet on `device` of this namespace
+    // Empty means that all nodes use `device` of this namespace.
+    std::string netns_prefix;
     std::string device = "lo";
-    // Node i is in zone i modulo so many; 0: none is known.
+    // The number of zones. Node i is in zone i modulo `zones`. 0 means no zones.
     size_t zones = 0;
 };
 
 [[noreturn]] void end_bench(const std::string& why);
 
-// The whole of it, through a pipe or socket.
+// Transfer all `size` bytes through a pipe or socket.
 void write_all(int fd, const void* data, size_t size);
 void read_all(int fd, void* data, size_t size);
 
 class BenchNode {
   public:
-    // Joins the others; `fd` leads to the process that forked all.
+    // Joins the other nodes. `fd` leads to the process that forked them.
     BenchNode(const BenchCluster& cluster, size_t self, int fd);
 
     transports::Transport& transport() { return *transport_; }
-    // The next exchange's group.
+    // Returns the group of the next exchange.
     const Group& next_group();
 
     template <typename T>
@@ -63,12 +64,12 @@ class BenchNode {
     Group group_;
 };
 
-// Forks a process for each node, in which `run` makes a BenchNode and measures; gives the descriptors
-// from which their samples are read.
+// Forks a process for each node. In each process, `run` makes a BenchNode and measures. Returns the
+// descriptors from which the samples of the nodes are read.
 std::vector<int> start_bench(const BenchCluster& cluster,
                              const std::function<void(size_t self, int fd)>& run);
 
-// Waits for the end of all that start_bench() forked.
+// Waits for the end of all processes that start_bench() has forked.
 void finish_bench();
 
 }  // namespace pace::collectives

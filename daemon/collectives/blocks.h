@@ -1,5 +1,5 @@
-// Blocks: a vector cut into one block per node, which owns it, and each block into chunks, the way
-// the all-reduces of long vectors do.
+// Blocks: how the all-reduces of long vectors cut a vector. There is one block per node, which is
+// the block's owner. Each block is cut into chunks.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Blocks {
         : bytes_(bytes), nodes_(nodes), chunk_bytes_(chunk_bytes) {}
 
     size_t chunk_bytes() const { return chunk_bytes_; }
-    // The chunks of a node's block. No block has more than the one of node 0.
+    // Returns the number of chunks of a node's block. No block has more chunks than that of node 0.
     size_t chunks(size_t node) const { return chunk_count(block(node), chunk_bytes_); }
     size_t chunks_max() const { return chunks(0); }
     ByteRange chunk(size_t node, size_t index) const {

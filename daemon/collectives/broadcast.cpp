@@ -16,8 +16,8 @@ using base::Task;
 
 namespace {
 
-// Nodes are numbered from the root. Number v > 0 receives from v less its lowest bit, and passes on
-// to v + 2^k for each 2^k below that bit, the farthest first.
+// Nodes are numbered from the root. Number v > 0 receives from v less its lowest bit. It passes the
+// bytes on to v + 2^k for each 2^k below that bit, the farthest node first.
 Task<Result<>> tree_broadcast(Communicator& communicator, size_t root, std::span<std::byte> bytes) {
     const size_t nodes = communicator.size();
     const size_t v = (communicator.self() + nodes - root) % nodes;
@@ -69,7 +69,8 @@ class ChunkedBroadcast {
     }
 
   private:
-    // The node that has chunk `c` from the root and passes it on: the others in turn.
+    // Returns the node that receives chunk `c` from the root and passes it on. The other nodes take
+    // turns.
     size_t relay(size_t c) const {
         const size_t nodes = communicator_.size();
         return (root_ + 1 + c % (nodes - 1)) % nodes;

@@ -69,7 +69,7 @@ TEST_P(BroadcastAmong, TheRootMakesAChunkWhenItLeaves) {
         options.small_bytes_max = tree ? SIZE_MAX : 0;
         options.chunk_bytes_min = options.chunk_bytes_max = 6400;
         options.window = 3;
-        // Called by the root alone.
+        // Called at the root alone.
         options.source = [&asked](ByteRange range, std::byte* out) {
             asked.push_back(range);
             for (size_t i = 0; i < range.size(); ++i) out[i] = made(range.begin + i);

@@ -1,13 +1,14 @@
-// collectives_bench: all-reduce and broadcast between processes over UCX, beside the wire bound.
+// collectives_bench: measures all-reduce and broadcast between processes over UCX, and prints the
+// bound set by the links beside the times.
 //
 //     collectives_bench NODES MBIT
 //         [CHUNK_BYTES_MAX CHUNKS_PER_BLOCK WINDOW SENDS_MAX [NETNS_PREFIX DEVICE [ZONES]]]
 //
-// One process per node, forked here; with NETNS_PREFIX node i moves into network namespace PREFIXi
-// first and uses DEVICE, otherwise (or where it is empty) all meet on loopback. With ZONES node i is in
+// Forks one process per node. With a non-empty NETNS_PREFIX, node i first moves into network
+// namespace PREFIXi and uses DEVICE. Otherwise all nodes meet on loopback. With ZONES, node i is in
 // zone i modulo ZONES, so that all-reduces use relays. MBIT is the links' goodput, for the bound
-// 2(N-1)/N · S; 0 prints none. A time is the longest among the nodes, from a common barrier on; the
-// median of several.
+// 2(N-1)/N · S. With 0 no bound is printed. Each time is counted from a common barrier to the
+// slowest node's end. The median of several times is printed.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -51,7 +52,7 @@ void measure(BenchNode& node, const Settings& settings, const Case& test, bool r
         else
             node.await(broadcast(communicator, 0, result, BroadcastOptions()));
         const double seconds = base::to_seconds(base::now() - begin);
-        if (round > 0) node.tell(seconds);  // the first warms up
+        if (round > 0) node.tell(seconds);  // the first round warms up
     }
 }
 

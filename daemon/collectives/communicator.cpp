@@ -6,8 +6,9 @@
 
 namespace pace::collectives {
 
-// The operations that the transport has, by numbers: a completion is so small that it needs no memory of its own. It lives until the
-// Communicator and the last of them have gone.
+// UnderWay: the operations that the transport holds, by number. A completion only needs the number.
+// So a completion is small and allocates nothing. UnderWay lives until the Communicator and the
+// last of the operations have gone.
 class UnderWay {
   public:
     explicit UnderWay(Communicator& communicator) : communicator_(&communicator) {}
@@ -47,12 +48,14 @@ class UnderWay {
 
   private:
     struct Place {
-        Operation* operation = nullptr;  // null: given up
+        // Null means that the operation was destroyed before its end.
+        Operation* operation = nullptr;
         size_t node = 0;
     };
     ~UnderWay() = default;
 
-    Communicator* communicator_;  // null: gone
+    // Null means that the communicator is destroyed.
+    Communicator* communicator_;
     std::vector<Place> places_;
     std::vector<uint32_t> free_;
     size_t count_ = 0;
@@ -129,7 +132,7 @@ void Communicator::end(Operation& operation, size_t node, base::Result<> result)
         unlike_ = operation.node_;
     operation.pending_ = false;
     operation.result_ = std::move(result);
-    // The waiter may end, and the operation with it.
+    // The waiter may end, and destroy the operation.
     if (operation.waiter_) std::exchange(operation.waiter_, nullptr).resume();
 }
 

@@ -1,20 +1,21 @@
-// Communicator: one exchange's group, and awaitable messages among its nodes. It counts what moves,
-// knows which peers still owe an operation, and can end everything at once.
+// Communicator: one exchange's group, and awaitable messages among its nodes. It counts messages
+// and bytes, knows which peers have operations in flight, and can end all of them at once.
 //
 // Ending early. abort() keeps the first error, closes the exchange at the transport and refuses new
-// operations. Operations that are under way still end one by one (a receive whose data is arriving,
-// a send that its peer has not matched): a collective awaits all of them and then returns the
-// error, so no memory is in use after it. A send to a frozen peer ends only when the daemon
-// disconnects that peer; waiting_for() says whom. A collective that meets an error aborts its
-// communicator itself. It may not hear of every death (a tree has nodes that never talk to each
-// other): the daemon calls peer_lost() from the transport's lost handler, and abort() on word from
-// elsewhere.
+// operations. Operations in flight still end one by one. Examples are a receive whose data is
+// arriving, and a send that its peer has not matched. A collective awaits all operations and then
+// returns the error, so no memory is in use afterwards. A send to a frozen peer ends only when the
+// daemon disconnects that peer. waiting_for() names the peer. A collective that meets an error
+// aborts its communicator itself. But the collective may not notice every death, because some nodes
+// of a tree never exchange messages. So the daemon calls peer_lost() from the transport's lost
+// handler. The daemon calls abort() when another source reports a failure.
 //
-// Ending by force. A coroutine that finds no memory loses its Operations while they are under way, and the memory that they use.
-// An Operation that is destroyed so gives up its peer, at the transport: nothing touches that memory any more, and the exchange is
-// aborted. What the transport still ends later finds nobody.
+// Ending by force. A coroutine that runs out of memory destroys its Operations while they are in
+// flight. It also destroys the memory that they use. A pending Operation that is destroyed gives up
+// its peer at the transport. Then the transport no longer touches the memory, and the exchange is
+// aborted. Completions that the transport delivers later are ignored.
 //
-// One thread, the transport's. A Communicator must outlive the collectives that run on it.
+// Used only in the transport's thread. A Communicator must outlive the collectives that run on it.
 #pragma once
 
 #include <coroutine>
@@ -32,25 +33,25 @@ namespace pace::collectives {
 
 struct Group {
     uint64_t exchange = 0;
-    // Digest of what the exchange is; nodes that disagree get ErrorKind::mismatch.
+    // A digest of the exchange's parameters. Nodes whose digests differ get ErrorKind::mismatch.
     uint32_t check = 0;
-    // In node order, equal everywhere; nodes[self] is unused.
+    // The peers in node order, equal on all nodes. nodes[self] is unused.
     std::vector<transports::PeerId> nodes;
     size_t self = 0;
-    // Which nodes contribute to a sum, in node order, equal everywhere; empty: all do. A node that
-    // does not is skipped, and sends no partials.
+    // Tells which nodes contribute to a sum, in node order, equal on all nodes. Empty means that
+    // all nodes contribute. A node that does not contribute sends no partials.
     std::vector<bool> contributes;
-    // Where each node is, in node order, equal everywhere: the number of its rack or data center, 0
-    // for all that are not known. Empty: none is known. A sum of much between several places sends little
-    // from one to the other (all_reduce.h).
+    // The zone of each node, in node order, equal on all nodes. A zone is the number of a rack or
+    // data center. All nodes with an unknown zone have 0. Empty means that all zones are unknown. A
+    // sum of a long vector sends little between different zones (all_reduce.h).
     std::vector<uint32_t> zones{};
 };
 
 class Communicator;
 class UnderWay;
 
-// One posted send or receive; awaited by one coroutine, possibly long after it was posted. Must
-// stay where it is until it has ended.
+// One posted send or receive. One coroutine awaits the Operation, possibly long after it was
+// posted. An Operation must not move until it has ended.
 class Operation {
   public:
     Operation() = default;
@@ -75,9 +76,8 @@ class Operation {
         Operation* operation_;
     };
 
-    // `co_await operation.ended()` gives the outcome; of an Operation that was never posted,
-    // success. (An Operation is not awaitable itself because GCC 12 copies an awaited array
-    // element.)
+    // `co_await operation.ended()` gives the outcome, or success if the Operation was never posted.
+    // (An Operation is not awaitable itself, because GCC 12 copies an awaited array element.)
     Awaiter ended() { return Awaiter(this); }
 
   private:
@@ -86,7 +86,7 @@ class Operation {
     void give_up();
 
     UnderWay* under_way_ = nullptr;
-    uint32_t number_ = 0;  // there
+    uint32_t number_ = 0;  // in under_way_
     size_t node_ = 0;
     size_t bytes_ = 0;
     bool is_send_ = false;
@@ -105,7 +105,8 @@ class Communicator {
     };
 
     Communicator(transports::Transport& transport, Group group);
-    // Closes the exchange at the transport. All operations must have ended, but those that were given up.
+    // Closes the exchange at the transport. All operations must have ended, except those that were
+    // given up.
     ~Communicator();
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
@@ -117,39 +118,43 @@ class Communicator {
         return group_.contributes.empty() || group_.contributes[node];
     }
 
-    // Starts an operation with a node other than self. `bytes` must stay valid until it has ended.
+    // Starts an operation with a node other than self. `bytes` must stay valid until the operation
+    // has ended.
     void post_send(Operation& operation, size_t node, uint32_t slot,
                    std::span<const std::byte> bytes);
     void post_receive(Operation& operation, size_t node, uint32_t slot, std::span<std::byte> bytes);
 
-    // Ends the exchange with `error`; the first call's error stays.
+    // Ends the exchange with `error`. Only the first call's error is kept.
     void abort(base::Error error);
-    // Aborts if `result` is an error. A collective passes every operation's outcome through here.
+    // Aborts if `result` is an error. A collective passes every operation's outcome to this
+    // function.
     void note(const base::Result<>& result);
     // Aborts if `peer` is in the group.
     void peer_lost(transports::PeerId peer, const base::Error& error);
 
     bool aborted() const { return error_.has_value(); }
-    // The error of abort(), or success.
+    // Returns the error of abort(), or success.
     base::Result<> status() const;
 
-    // The first node whose message showed that it is in another exchange.
+    // Returns the first node whose message showed that the node runs another exchange.
     std::optional<size_t> unlike() const { return unlike_; }
 
-    // A sum says so before it writes, or lets a peer write, to its result for the first time: by then every
-    // contributor has begun the exchange.
+    // A sum calls this before it first writes to its result, or lets a peer write to the result. By
+    // then every contributor has begun the exchange.
     void begin_result() { result_begun_ = true; }
     bool result_begun() const { return result_begun_; }
 
     const Counters& counters() const { return counters_; }
-    // When the last operation ended (at first: when the communicator was made).
+    // Returns when the last operation ended. Before the first end, returns when the communicator
+    // was made.
     base::TimePoint last_progress() const { return last_progress_; }
-    // The nodes, in node order, with which an operation is under way. When nothing has ended for
-    // long, these are the ones to suspect.
+    // Returns the nodes, in node order, with which an operation is in flight. When no operation has
+    // ended for long, these nodes are the ones to suspect.
     std::vector<size_t> waiting_for() const;
-    // Whether a message of this exchange has come from the node.
+    // Returns whether a message of this exchange has come from `node`.
     bool heard(size_t node) const { return heard_[node]; }
-    // When the last of the nodes that were heard was heard for the first time (at first: when the communicator was made).
+    // Returns when the most recent first message from a node came. Before the first message,
+    // returns when the communicator was made.
     base::TimePoint met() const { return met_; }
 
   private:
@@ -163,7 +168,7 @@ class Communicator {
 
     transports::Transport& transport_;
     Group group_;
-    std::vector<uint32_t> pending_;  // operations under way, by node
+    std::vector<uint32_t> pending_;  // operations in flight, by node
     std::vector<bool> heard_;        // by node
     UnderWay* under_way_;            // deletes itself
     bool result_begun_ = false;

@@ -8,8 +8,8 @@ namespace pace::collectives {
 
 namespace {
 
-// Bytes of the logical vector that a thread claims at once: small enough to balance, large enough
-// to stream.
+// The number of bytes of the logical vector that a thread claims at once. The number is small
+// enough to balance the load, and large enough to stream.
 constexpr size_t kGrainBytes = 65536;
 
 using Outs = std::vector<std::vector<std::byte*>>;  // by segment, then recipient

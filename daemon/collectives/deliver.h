@@ -1,6 +1,6 @@
-// deliver: what a node does with its own members' memory, without any other node. An exchange among
-// the members of one node is sum_into_members alone; after an exchange between nodes,
-// copy_to_members hands out the result.
+// deliver: sums and copies within the memory of a node's own members, without any other node.
+// sum_into_members is a whole exchange among the members of one node. After an exchange between
+// nodes, copy_to_members distributes the result.
 #pragma once
 
 #include <cstddef>
@@ -13,34 +13,36 @@
 
 namespace pace::collectives {
 
-// A worker that gets the result: a pointer per segment, where a Member's may be the same memory.
+// A worker that gets the result. There is one pointer per segment. The memory may be the same as a
+// Member's.
 struct Recipient {
     std::vector<std::byte*> segments;
 };
 
-// Who is told, and in which thread, that a delivery has ended.
+// The callback for the end of a delivery, and how to post it to its thread.
 struct Notice {
     kernels::WorkerPool::Post post;
     kernels::WorkerPool::Callback done;
 };
 
 // Writes scale · Σ weight · member to every recipient, in place where recipients are the members.
-// One pass over memory, in the pool's threads. `part` and `recipients` must live until the end. The
-// first form returns when all is written, the caller helping; the second returns at once and posts
-// the notice.
+// The sum takes one pass over memory, in the pool's threads. `part` and `recipients` must live
+// until the end. The first form returns when all is written, and the calling thread helps. The
+// second form returns at once and posts the notice at the end.
 void sum_into_members(const LocalPart& part, double scale, const std::vector<Recipient>& recipients,
                       kernels::WorkerPool& pool);
 void sum_into_members(const LocalPart& part, double scale, const std::vector<Recipient>& recipients,
                       kernels::WorkerPool& pool, Notice notice);
 
-// Copies the bytes of the part's only member to every recipient. Same forms.
+// Copies the bytes of the part's only member to every recipient. The two forms are as above.
 void copy_among_members(const LocalPart& part, const std::vector<Recipient>& recipients,
                         kernels::WorkerPool& pool);
 void copy_among_members(const LocalPart& part, const std::vector<Recipient>& recipients,
                         kernels::WorkerPool& pool, Notice notice);
 
-// Copies `result` (layout.bytes() bytes, as all_reduce leaves them) to every recipient. Same forms, and a third: the work, for whoever does it
-// over [0, layout.bytes()) in pieces that begin at multiples of kCutBytes.
+// Copies `result` (layout.bytes() bytes, as all_reduce leaves them) to every recipient. The first
+// two forms are as above. The third form returns the work. The work is to be run over [0,
+// layout.bytes()) in pieces that begin at multiples of kCutBytes.
 void copy_to_members(const Layout& layout, const std::byte* result,
                      const std::vector<Recipient>& recipients, kernels::WorkerPool& pool);
 void copy_to_members(const Layout& layout, const std::byte* result,

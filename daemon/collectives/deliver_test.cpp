@@ -34,7 +34,8 @@ void expect_result(const std::vector<Worker>& workers, const Bytes& result) {
 class DeliverWith : public testing::TestWithParam<size_t> {};
 INSTANTIATE_TEST_SUITE_P(Threads, DeliverWith, testing::Values(0, 2));
 
-// Whatever they mean: a random bit pattern is often a NaN, and a sum would keep neither its sign nor its payload.
+// The bits are arbitrary. A random bit pattern is often a NaN, and a sum would keep neither its
+// sign nor its payload.
 TEST_P(DeliverWith, CopiesTheBitsOfOneMemberToTheOthers) {
     kernels::WorkerPool pool(GetParam());
     base::Random random(5);

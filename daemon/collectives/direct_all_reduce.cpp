@@ -36,13 +36,13 @@ bool DirectAllReduce::contributes_alone() const {
     return true;
 }
 
-// Of an own chunk: what is before it has not left, and it can wait.
+// Returns whether an own chunk can wait because chunks before it have not been sent.
 bool DirectAllReduce::is_ahead(size_t chunk) const {
     return alone_ && chunk >= finished_chunk_ + 2 * window_;
 }
 
 Task<Result<>> DirectAllReduce::run() {
-    // Uninitialized: every byte is received before it is read.
+    // The memory is uninitialized. Every byte is received before it is read.
     staging_.reset(new std::byte[window_ * (nodes() - 1) * blocks_.chunk_bytes()]);
     if (flow_ != nullptr) flow_->begin(nodes(), blocks_.chunk_bytes());
     std::vector<Task<Result<>>> tasks;
@@ -67,7 +67,7 @@ Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
             communicator_.post_receive(received[node], node, slot(Phase::partial, first_index_ + c),
                                        {staging + place(node), range.size()});
         }
-        // All are awaited, also after an error: they write to the staging memory.
+        // All receives are awaited even after an error, because they write to the staging memory.
         for (size_t node = 0; node < nodes(); ++node)
             communicator_.note(co_await received[node].ended());
         while ((is_missing(self(), c) || is_ahead(c)) && !communicator_.aborted())
@@ -82,7 +82,7 @@ Task<Result<>> DirectAllReduce::reduce_lane(size_t lane) {
     co_return communicator_.status();
 }
 
-// Sums the partials of an own chunk in node order, mine among them, into the result.
+// Sums the partials of an own chunk, including this node's, in node order into the result.
 void DirectAllReduce::sum_chunk(ByteRange range, const std::byte* staging,
                                 std::vector<kernels::Source>& sources) {
     const std::byte* mine = nullptr;
@@ -106,7 +106,8 @@ void DirectAllReduce::sum_chunk(ByteRange range, const std::byte* staging,
     part_.layout().zero_padding(range, at(range));
 }
 
-// In the order of chunks, however the lanes end: a peer asks for them in this order.
+// Publishes in the order of chunks, in whatever order the lanes end. A peer receives the chunks in
+// this order.
 void DirectAllReduce::publish(size_t chunk) {
     summed_[chunk] = true;
     while (published_ < summed_.size() && summed_[published_]) ++published_;
@@ -116,7 +117,7 @@ void DirectAllReduce::publish(size_t chunk) {
 Task<Result<>> DirectAllReduce::send_lane() {
     Operation sent;
     Message message;
-    std::unique_ptr<std::byte[]> staging;  // for a partial that has to be made
+    std::unique_ptr<std::byte[]> staging;  // for a partial that is not in one member's memory
     while (!communicator_.aborted()) {
         const bool is_partial = next_partial(message);
         if (!is_partial && !next_finished(message)) {
@@ -134,8 +135,8 @@ Task<Result<>> DirectAllReduce::send_lane() {
     co_return communicator_.status();
 }
 
-// Chunk by chunk, to each node in turn, beginning with the one after self; none while the next of
-// them is missing.
+// Returns partials chunk by chunk, for each node in turn, beginning with the node after self.
+// Returns none while the next partial has not arrived.
 bool DirectAllReduce::next_partial(Message& message) {
     if (!contributes()) return false;
     while (partial_chunk_ < blocks_.chunks_max()) {
@@ -152,7 +153,8 @@ bool DirectAllReduce::next_partial(Message& message) {
     return false;
 }
 
-// Not before the partials of all first chunks: who receives it may need one to begin its result.
+// Returns no finished chunk before the partials of all first chunks have been returned. The
+// receiver of a finished chunk may need one of these partials to begin its result.
 bool DirectAllReduce::next_finished(Message& message) {
     if (finished_chunk_ == published_ || (contributes() && partial_chunk_ == 0)) return false;
     message = {after(finished_step_), self(), finished_chunk_};
@@ -163,7 +165,8 @@ bool DirectAllReduce::next_finished(Message& message) {
     return true;
 }
 
-// Asked when next_partial() has none: it has then passed what is not there.
+// Must be called when next_partial() has none left. By then next_partial() has skipped the chunks
+// that do not exist.
 bool DirectAllReduce::all_handed_out() const {
     const bool partials = !contributes() || partial_chunk_ == blocks_.chunks_max();
     return partials && finished_chunk_ == summed_.size();
@@ -183,7 +186,7 @@ std::span<const std::byte> DirectAllReduce::outgoing(const Message& message,
 Task<Result<>> DirectAllReduce::gather(size_t node) {
     if (blocks_.chunks(self()) == 0) communicator_.begin_result();
     while (!communicator_.result_begun() && !communicator_.aborted()) co_await changed_.changed();
-    // A ring of receives: chunk c uses the place of chunk c - places, once that has come.
+    // A ring of receives: chunk c uses the place of chunk c - places once that chunk has come.
     const size_t chunks = blocks_.chunks(node);
     const size_t places = std::min(2 * window_, std::max<size_t>(1, chunks));
     const std::unique_ptr<Operation[]> received(new Operation[places]);
@@ -205,7 +208,7 @@ Task<Result<>> DirectAllReduce::gather(size_t node) {
 
 // ------------------------------------------------------------------------------------- flow
 
-// Whether a chunk of the part, which somebody is about to read, has not arrived.
+// Whether a chunk of the part, which is about to be read, has not arrived.
 bool DirectAllReduce::is_missing(size_t block, size_t chunk) const {
     return flow_ != nullptr && contributes() && !flow_->arrived(blocks_.chunk(block, chunk));
 }
@@ -214,7 +217,8 @@ void DirectAllReduce::report(ByteRange range) {
     if (flow_ != nullptr) flow_->finished(range);
 }
 
-// Whoever waits for what is missing looks again, also when the rest of it had come unannounced.
+// Makes every coroutine that waits for a missing chunk look again, even if the rest of the part
+// arrived without a notification.
 Task<Result<>> DirectAllReduce::watch_flow() {
     const ByteRange all{0, result_.size()};
     while (!flow_->arrived(all) && !communicator_.aborted()) {

@@ -1,32 +1,36 @@
-// DirectAllReduce: the direct reduce-scatter and all-gather of all_reduce.h, one execution of it.
+// DirectAllReduce: one execution of the direct reduce-scatter and all-gather of all_reduce.h.
 //
-// Three kinds of coroutines run side by side, bounded in number, and nothing else holds memory:
-//  * reduce lanes: lane l takes chunks l, l + window, … of the own block: receive all partials,
-//    sum, publish;
-//  * send lanes: take the next message in order, partials first, then finished chunks as they
-//    appear;
-//  * one gatherer per other node: receives that node's finished chunks into the result.
+// Three kinds of coroutines run side by side, in bounded number, and hold all the memory:
+//  * Reduce lanes. Lane l takes chunks l, l + window, … of the own block. It receives all partials
+//    of a chunk, sums them and publishes the sum.
+//  * Send lanes. They take the next message in order: first partials, then finished chunks as they
+//    appear.
+//  * One gatherer per other node. It receives that node's finished chunks into the result.
 //
-// With a flow (flow.h), whoever comes to a chunk of the part that has not arrived waits: a reduce lane, with
-// the others' partials in its staging memory, before it sums; the send lanes before they take the next
-// partial, which none overtakes. Finished chunks leave meanwhile, by whichever lane is free. One more
-// coroutine hears of what arrives, and wakes all who wait.
+// With a flow (flow.h), a lane waits if it needs a chunk of the part that has not arrived. A reduce
+// lane waits before it sums, with the others' partials in its staging memory. The send lanes wait
+// before the next partial. No later partial overtakes it. Meanwhile any free send lane sends
+// finished chunks. One more coroutine is notified of arrivals and wakes all waiting lanes.
 //
-// The result is the only large memory, and nothing is written to it before every contributor has begun:
-// a chunk is summed there when all its partials have come, and finished chunks of others are asked for only
-// after that. So what the memory held before, such as the result of the exchange before this one, is lost
-// only when nobody needs it. (A node whose block is empty sums nothing and cannot tell: it does not wait.)
+// The result is the only large memory. Nothing is written to the result before every contributor
+// has begun. A chunk is summed when all its partials have come, and finished chunks of others are
+// received only after that. The former contents of the memory may be the previous exchange's
+// result. So they are lost only when no node needs them. (A node whose block is empty sums nothing
+// and cannot tell who has begun. It does not wait.)
 //
-// It cannot lock up, in whatever order the parts arrive. Take the least chunk number that an owner has not
-// summed yet. (1) All owners have asked for it: reduce lanes wait for no send. Partials leave in chunk
-// order, so a lane that holds one of this number or less comes free. (2) So does a lane that holds a
-// finished chunk: these leave in order and are received in order, once their receiver has begun its result.
-// If the number is not 0, all have. If it is, a lane may wait for one that has not; but finished chunks do not
-// leave before the node's partials of number 0 have, so nobody waits for this node. (3) So all partials of
-// this number come, and all owners sum it.
+// Deadlock is impossible, whatever the order in which the parts arrive. Proof: take the least chunk
+// number that an owner has not summed yet. (1) All owners have posted the receives of this number,
+// since reduce lanes wait for no send. Partials leave in chunk order. So a lane that holds a
+// partial of this number or less comes free. (2) A lane that holds a finished chunk also comes
+// free. Finished chunks leave in order and are received in order, once their receiver has begun its
+// result. If the number is not 0, all nodes have begun. If the number is 0, a lane may wait for a
+// node that has not begun. But finished chunks leave only after their sender's partials of number
+// 0, so no node waits for this sender. (3) So all partials of this number come, and all owners sum
+// it.
 //
-// Where this node alone contributes, its reduce lanes have nothing to wait for, and would sum the whole block at once: they stay a few chunks
-// ahead of what has left. These chunks leave whatever the lanes do, and nobody else's lanes wait for this node but at their first chunks.
+// If this node alone contributes, its reduce lanes have nothing to wait for and would sum the whole
+// block at once. So they stay only a few chunks ahead of the sends. These sends do not depend on
+// the lanes. Other nodes' lanes wait for this node only at their first chunks.
 #pragma once
 
 #include <cstddef>
@@ -48,14 +52,14 @@ namespace pace::collectives {
 
 class DirectAllReduce {
   public:
-    // What is referred to must outlive run().
+    // All references must outlive run().
     DirectAllReduce(Communicator& communicator, const Addend& part, double scale,
                     std::span<std::byte> result, const AllReduceOptions& options);
 
     base::Task<base::Result<>> run();
 
   private:
-    // A message to send: a chunk of node `block`'s block, to `node`.
+    // A message to send to `node`: one chunk of the block that node `block` owns.
     struct Message {
         size_t node = 0;
         size_t block = 0;
@@ -83,9 +87,9 @@ class DirectAllReduce {
 
     size_t nodes() const { return communicator_.size(); }
     size_t self() const { return communicator_.self(); }
-    // The node `steps` after self.
+    // Returns the node `steps` after self.
     size_t after(size_t steps) const { return (self() + steps) % nodes(); }
-    // Where another node's partial lies in the staging memory of a lane.
+    // Returns the offset of another node's partial in the staging memory of a lane.
     size_t place(size_t node) const {
         return (node + nodes() - self() - 1) % nodes() * blocks_.chunk_bytes();
     }
@@ -100,20 +104,24 @@ class DirectAllReduce {
     size_t sends_max_;
     size_t first_index_;
     Flow* flow_;
-    std::unique_ptr<std::byte[]> staging_;  // window lanes × a chunk from every other node
+    // Memory for window lanes. Each lane has room for a chunk from every other node.
+    std::unique_ptr<std::byte[]> staging_;
 
     // The next partial is chunk `partial_chunk_` for the node `partial_step_` after self.
     size_t partial_chunk_ = 0;
     size_t partial_step_ = 1;
 
-    std::vector<bool> summed_;  // own chunks
-    size_t published_ = 0;      // so many of them, from the first on, may be sent
-    // The next finished chunk, and for which node after self.
+    // By own chunk.
+    std::vector<bool> summed_;
+    // The number of leading own chunks that may be sent.
+    size_t published_ = 0;
+    // The next finished chunk to send is `finished_chunk_`, to the node `finished_step_` after
+    // self.
     size_t finished_chunk_ = 0;
     size_t finished_step_ = 1;
     bool alone_ = false;  // no other node contributes
-    Signal
-        changed_;  // more is published, or has arrived, or left, or the exchange has been given up
+    // Notified when more chunks were published, arrived or sent, or when the exchange was aborted.
+    Signal changed_;
 };
 
 }  // namespace pace::collectives

@@ -1,5 +1,5 @@
-// What happens to the survivors of a collective when a node dies, freezes or disagrees, at every
-// step.
+// Failure tests: check what happens to the survivors of a collective when a node dies, freezes or
+// disagrees. The tests try every step.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -24,7 +24,8 @@ using base::ErrorKind;
 using protocol::DType;
 
 constexpr size_t kNodes = 5;
-// More than the in-memory network copies, so that chunks of 8192 bytes meet at a rendezvous.
+// The vector is larger than what the in-memory network copies at once. So chunks of 8192 bytes use
+// a rendezvous.
 const Layout kLongLayout({{DType::f32, 30000}});
 
 struct Collective {
@@ -36,16 +37,17 @@ struct Collective {
     std::vector<bool> contributes = {};
 };
 
+// With zones, the all-reduce uses relays.
+base::Task<base::Result<>> in_chunks(Communicator& communicator, const LocalPart& part,
+                                     std::span<std::byte> result) {
+    AllReduceOptions options;
+    options.small_bytes_max = 0;
+    options.chunk_bytes_min = options.chunk_bytes_max = 8192;
+    options.window = 2;
+    return all_reduce(communicator, part, 1.0, result, options);
+}
+
 std::vector<Collective> collectives() {
-    // Where nodes lie in zones, by relays.
-    const auto in_chunks = [](Communicator& communicator, const LocalPart& part,
-                              std::span<std::byte> result) {
-        AllReduceOptions options;
-        options.small_bytes_max = 0;
-        options.chunk_bytes_min = options.chunk_bytes_max = 8192;
-        options.window = 2;
-        return all_reduce(communicator, part, 1.0, result, options);
-    };
     return {{"direct", in_chunks, true},
             {"zoned", in_chunks, true, {1, 2, 2, 1, 2}},
             {"direct, one contributes", in_chunks, true, {}, {false, true, false, false, false}},
@@ -79,10 +81,10 @@ std::vector<Collective> collectives() {
              }}};
 }
 
-// What the results' memory holds before.
+// The former contents of the results' memory.
 constexpr std::byte kBefore{0xA5};
 
-// One run of a collective on a cluster, with members' buffers that must not change.
+// One run of a collective on a cluster. The members' buffers must not change.
 struct Trial {
     Trial(const Collective& collective, std::optional<uint64_t> seed)
         : cluster(kNodes, seed, collective.contributes, collective.zones) {
@@ -99,7 +101,7 @@ struct Trial {
             cluster.start(i, collective.start(cluster.communicator(i), parts[i], results[i]));
     }
 
-    // False if everything had ended before.
+    // Returns false if all collectives had ended before.
     bool run_steps(size_t steps) {
         for (size_t i = 0; i < steps; ++i) {
             if (cluster.all_ended()) return false;
@@ -108,7 +110,7 @@ struct Trial {
         return !cluster.all_ended();
     }
 
-    // Nothing is written to the result of a sum before all have begun it.
+    // A sum writes nothing to its result before all contributors have begun.
     void expect_results_unchanged_unless_begun() {
         for (size_t i = 0; i < kNodes; ++i) {
             if (cluster.communicator(i).result_begun()) continue;
@@ -128,7 +130,8 @@ struct Trial {
     std::vector<std::vector<Worker>> before;
     std::vector<LocalPart> parts;
     std::vector<Bytes> results;
-    TestCluster cluster;  // the last member: it ends what still uses the others
+    // The cluster is the last member. Its destructor ends operations that use the other members.
+    TestCluster cluster;
 };
 
 TEST(Failure, AKilledNodeEndsTheCollectiveOfEverySurvivorOnce) {
@@ -159,7 +162,7 @@ TEST(Failure, AKilledNodeEndsTheCollectiveOfEverySurvivorOnce) {
 
 TEST(Failure, ASumThatOneNodeNeverBeginsLeavesTheResultsMemoryAlone) {
     for (const Collective& collective : collectives()) {
-        // Of one that contributes nothing, nobody needs what it had before.
+        // A sum may begin without a node that contributes nothing.
         if (!collective.is_sum || !collective.contributes.empty()) continue;
         Trial trial(collective, std::nullopt);
         trial.cluster.network().freeze(trial.cluster.transport(2));
@@ -192,7 +195,8 @@ TEST(Failure, AFrozenNodeIsNamedAndDisconnectingItEndsTheCollective) {
                 if (!trial.run_steps(step)) break;
                 trial.cluster.network().freeze(trial.cluster.transport(victim));
                 trial.cluster.run();
-                // The daemon's progress deadline: end the exchange, then disconnect the culprit.
+                // This is what the daemon does after its progress deadline: it ends the exchange,
+                // then disconnects the culprit.
                 for (size_t i = 0; i < kNodes; ++i) {
                     if (i == victim || trial.cluster.ended(i)) continue;
                     const std::vector<size_t> waiting = trial.cluster.communicator(i).waiting_for();
@@ -254,7 +258,7 @@ TEST(Failure, AbortEndsATransferWhoseOtherSideNeverComes) {
     EXPECT_EQ(cluster.outcome(0).error().kind, ErrorKind::timeout);
 }
 
-// Its memory is gone while the transport sends from it, and receives into it.
+// The memory is freed while the transport sends from it and receives into it.
 base::Task<base::Result<>> starved(Communicator& communicator) {
     std::vector<std::byte> sent(100'000);
     std::vector<std::byte> received(100'000);

@@ -1,4 +1,4 @@
-// all_reduce of parts that arrive bit by bit, with results that are told of chunk by chunk.
+// Flow tests: all_reduce of parts that arrive piece by piece, with results reported chunk by chunk.
 #include "daemon/collectives/flow.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using base::ErrorKind;
 using protocol::DType;
 
-// Of several types, with padding, with up to three members on each node.
+// An exchange with several types, padding, and up to three members on each node.
 ZonedExchange anything(Places zones, base::Random& random) {
     return random_zoned({{DType::f32, 577},
                          {DType::f64, 65},
@@ -30,20 +30,22 @@ ZonedExchange anything(Places zones, base::Random& random) {
                         std::move(zones), random);
 }
 
-// Chunks of one size, so many in each block; more than 4096 bytes meet at a rendezvous.
+// An exchange with `chunks` chunks of equal size in each block. Messages above 4096 bytes use a
+// rendezvous.
 ZonedExchange blocks_of_chunks(size_t nodes, size_t chunks, size_t chunk_bytes) {
     base::Random random(nodes);
     return random_zoned({{DType::f32, nodes * chunks * chunk_bytes / 4}}, Places(nodes, 0), random);
 }
 constexpr size_t kRendezvousBytes = 8192;
 
-// What is still to come to one node.
+// The strips that have still to arrive at one node.
 struct Coming {
     size_t node;
     std::vector<ByteRange> strips;
 };
 
-// In the order in which it is needed, in the opposite one, or in any.
+// The strips come in the order in which the sum needs them, in the opposite order, or in a random
+// one.
 Coming coming_to(Arrivals& all, size_t node, base::Random& random) {
     Coming coming{node, all.part(node).strips()};
     std::vector<ByteRange>& strips = coming.strips;
@@ -55,8 +57,8 @@ Coming coming_to(Arrivals& all, size_t node, base::Random& random) {
     return coming;
 }
 
-// Some of the nodes have a flow, to which their part comes strip by strip, while messages are under way; either all of it, or
-// so much that some is late.
+// Some of the nodes have a flow; their part arrives strip by strip while messages are in flight.
+// Either the whole part arrives, or enough of it that some strips are late.
 void start_and_arrive(Arrivals& all, base::Random& random, bool is_whole = true) {
     std::vector<Coming> coming;
     size_t strips = 0;
@@ -169,7 +171,8 @@ TEST(Flow, FinishedChunksLeaveWhileAPartialIsMissing) {
 }
 
 TEST(Flow, AFinishedChunkDoesNotHoldUpThePartialThatItsReceiverNeeds) {
-    // The node's own sum is ready first; the others ask for it only when they have begun theirs.
+    // The node's own sum is ready first. But the others receive it only when they have begun their
+    // results.
     Arrivals all(blocks_of_chunks(3, 2, kRendezvousBytes), cut(kRendezvousBytes, 2, 1));
     const Blocks blocks(all.part(0).whole().size(), 3, kRendezvousBytes);
     all.start_all();
@@ -184,11 +187,12 @@ TEST(Flow, AFinishedChunkDoesNotHoldUpThePartialThatItsReceiverNeeds) {
     all.expect_told();
 }
 
-// Its lane waits, and the others run ahead, but their chunks must not keep it from leaving.
+// The lane of a late chunk waits while the other lanes run ahead. The chunks of the other lanes
+// must not keep the late chunk from leaving.
 TEST(Flow, AChunkThatIsLateLeavesBeforeThoseThatThePeersAskForAfterIt) {
     Arrivals all(blocks_of_chunks(2, 12, kRendezvousBytes), cut(kRendezvousBytes, 2, 1));
     all.start(0);
-    all.options.sends_max = 12;  // all partials can be under way from the other
+    all.options.sends_max = 12;  // all partials of node 1 can be in flight
     all.start(1);
     all.part(1).arrive(all.part(1).whole());
     const std::vector<ByteRange>& strips = all.part(0).strips();  // of both blocks in turn
@@ -248,7 +252,7 @@ TEST(Flow, AnEmptyVectorAsksForNothing) {
     EXPECT_TRUE(all.part(0).strips().empty());
 }
 
-// By any of the ways, with short messages or long ones.
+// Uses any of the algorithms, with short messages or long ones.
 std::unique_ptr<Arrivals> any_way(size_t nodes, base::Random& random) {
     const Places zones = divisions(nodes, random)[random.below(7)];
     AllReduceOptions options = any_cut(random);

@@ -79,8 +79,8 @@ void widen_tile(DType half, DType own, const std::byte* halves, size_t count, st
     std::memcpy(out, wide.data(), count * sizeof(double));
 }
 
-// `bytes` holds a vector of `halves` in its front, which becomes one of `own`. From the end, since
-// nothing moves forward: what is written over has been read.
+// Widens a vector in place. `bytes` holds the vector of `halves` in its front. The function goes
+// backwards, since elements only move towards the end. So every overwritten element has been read.
 void widen_in_place(const Layout& halves, const Layout& own, std::byte* bytes) {
     for (size_t s = own.segments().size(); s-- > 0;) {
         const DType half = halves.segments()[s].dtype;
@@ -114,7 +114,7 @@ Task<Result<>> half_all_reduce(Communicator& communicator, const LocalPart& part
                                    "{} is no half type; let the sum travel as f16 or bf16",
                                    name_of(half));
     const Layout& own = part.layout();
-    // Also where only the wrong size is to be told.
+    // all_reduce also reports a wrong size.
     if (communicator.size() == 1 || result.size() != own.bytes())
         co_return co_await all_reduce(communicator, part, scale, result, options);
     const HalfPart halves(part, half);

@@ -73,8 +73,8 @@ std::vector<Bytes> run_halves(const HalfExchange& exchange, const AllReduceOptio
     return results;
 }
 
-// The definition, one element at a time: partials become buffers of halves, which are summed as
-// all_reduce's reference sums them.
+// The definition, one element at a time. Partials become buffers of halves. These buffers are
+// summed like all_reduce's reference.
 Bytes reference_half_all_reduce(const HalfExchange& exchange) {
     std::vector<Segment> segments = exchange.layout.segments();
     for (Segment& segment : segments)
@@ -136,7 +136,7 @@ TEST(Halves, EveryPatternIsWidenedAndNarrowedAsOneAtATime) {
 TEST(Halves, FloatsOfEverySizeAreRoundedAsOneAtATime) {
     base::Random random(4);
     std::vector<float> values;
-    // Every exponent, and what lies beside a tie.
+    // Every exponent, and the neighbors of ties.
     for (uint32_t top = 0; top < 65536; ++top)
         for (const uint32_t rest : {0U, 1U, 0x0FFFU, 0x1000U, 0x1001U, 0x7FFFU, 0x8000U, 0x8001U})
             values.push_back(std::bit_cast<float>(top << 16U | rest));

@@ -14,10 +14,11 @@ using protocol::DType;
 
 namespace {
 
-constexpr size_t kRun = 256;  // a guess: a run of both forms is small beside the first-level cache
+// A guess. A run in both types is small beside the first-level cache.
+constexpr size_t kRun = 256;
 
-// The compiler makes vector code of these two loops, since they have no branches: half.h's steps,
-// every lane taking both.
+// The compiler vectorizes these two loops, since they have no branches. The loops take half.h's
+// steps, but every lane computes both branches.
 void narrow_f16_run(const float* in, uint16_t* out, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         const auto bits = std::bit_cast<uint32_t>(in[i]);

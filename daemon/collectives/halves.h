@@ -1,6 +1,7 @@
-// halves: runs of floats as f16 or bf16 and back, as base/half.h rounds them, several at a
-// time; for what is about to travel. Both blocks of memory may lie anywhere, but not overlap. Any
-// thread; does not block or allocate.
+// halves: converts runs of floats to f16 or bf16 and back, several elements at a time. The
+// conversion rounds as base/half.h does. It serves data about to be sent. Both memory blocks may
+// have any alignment, but must not overlap. Any thread may call these functions. They do not block
+// or allocate.
 #pragma once
 
 #include <cstddef>

@@ -67,7 +67,8 @@ void Layout::zero_padding(ByteRange range, std::byte* bytes) const {
 }
 
 ByteRange block_of(ByteRange range, size_t blocks, size_t index) {
-    // Whole cut units, the first `extra` blocks one unit longer. A range's last unit may be short.
+    // Blocks are whole cut units. The first `extra` blocks are one unit longer. A range's last unit
+    // may be short.
     const size_t units = (range.size() + kCutBytes - 1) / kCutBytes;
     const size_t each = units / blocks;
     const size_t extra = units % blocks;

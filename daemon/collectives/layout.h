@@ -1,11 +1,11 @@
-// Layout: how the buffers of one exchange ("segments") lie in one logical byte vector, so that the
-// exchange moves and cuts bytes without knowing tensors.
+// Layout: the positions of one exchange's buffers ("segments") in one logical byte vector, so that
+// the exchange moves and cuts bytes without knowing tensors.
 //
 //     | segment 0 ......... pad | segment 1 ... pad | segment 2 ............ pad |
 //     0                         64·k                64·m                         bytes()
 //
-// Each segment starts at a multiple of 64 bytes, and every cut is at one too: a piece always
-// consists of whole elements and starts on a cache line. Padding is zero wherever it is written.
+// Each segment starts at a multiple of 64 bytes, and so does every cut: a piece always consists of
+// whole elements and starts on a cache line. Written padding is always zero.
 #pragma once
 
 #include <algorithm>
@@ -35,21 +35,22 @@ struct Segment {
     bool operator==(const Segment&) const = default;
 };
 
-// The part of one segment that lies in a range.
+// The section of one segment that lies in a range.
 struct Piece {
     size_t segment = 0;
     protocol::DType dtype = protocol::DType::f32;
-    size_t first = 0;   // first element, counted within the segment
-    size_t count = 0;   // elements, at least 1
-    size_t offset = 0;  // of the first element in the logical vector
+    size_t first = 0;  // first element, counted within the segment
+    size_t count = 0;  // elements, at least 1
+    // Offset of the first element in the logical vector.
+    size_t offset = 0;
     size_t bytes() const { return count * protocol::size_of(dtype); }
 };
 
 class Layout {
   public:
     Layout() = default;
-    // The segments' types must be valid and their sizes must not overflow; the caller has checked
-    // what came from outside.
+    // The segments' types must be valid and their sizes must not overflow. The caller checks
+    // untrusted values.
     explicit Layout(std::vector<Segment> segments);
 
     const std::vector<Segment>& segments() const { return segments_; }
@@ -58,11 +59,12 @@ class Layout {
     size_t bytes() const { return offsets_.back(); }
     // Bytes of elements alone.
     size_t payload_bytes() const;
-    // The same types and counts, in the same order: memory of the one may be laid out as the other.
+    // Layouts are equal if they have equal types and counts, in the same order. Memory of one
+    // layout can then be used as the other's.
     bool operator==(const Layout& other) const { return segments_ == other.segments_; }
 
-    // Calls visit(Piece) for every non-empty piece in `range`, in order. Both ends of `range` are
-    // at multiples of kCutBytes.
+    // Calls visit(Piece) for every non-empty piece in `range`, in order. Both ends of `range` must
+    // be multiples of kCutBytes.
     template <typename Visit>
     void for_each_piece(ByteRange range, Visit&& visit) const {
         auto next = std::upper_bound(offsets_.begin(), offsets_.end(), range.begin);
@@ -74,14 +76,14 @@ class Layout {
         }
     }
 
-    // Of the part of the vector that lies in `range`, whose ends are at multiples of kCutBytes: its bytes are those of the
-    // range, in the same order.
+    // Returns the layout of the section of the vector in `range`. The ends of `range` must be
+    // multiples of kCutBytes. The layout's bytes are those of the range, in the same order.
     Layout within(ByteRange range) const;
 
-    // Elements of all segments that lie before `offset`, a multiple of kCutBytes.
+    // Number of elements of all segments before `offset`, a multiple of kCutBytes.
     uint64_t elements_before(size_t offset) const;
 
-    // Zeroes the padding that lies in `range`; `bytes` holds the range's bytes.
+    // Zeroes the padding in `range`; `bytes` holds the range's bytes.
     void zero_padding(ByteRange range, std::byte* bytes) const;
 
   private:
@@ -91,12 +93,11 @@ class Layout {
     std::vector<size_t> offsets_{0};  // one per segment, then the total
 };
 
-// Block `index` of `range` cut into `blocks` nearly equal ones (they differ by at most kCutBytes;
-// some may be empty).
+// Cuts `range` into `blocks` blocks whose sizes differ by at most kCutBytes, and returns block
+// `index`. Some blocks may be empty.
 ByteRange block_of(ByteRange range, size_t blocks, size_t index);
 
-// How many chunks of `chunk_bytes` (a multiple of kCutBytes) `range` has, and the one numbered
-// `index`.
+// Number of chunks of `chunk_bytes` (a multiple of kCutBytes) in `range`, and the chunk `index`.
 size_t chunk_count(ByteRange range, size_t chunk_bytes);
 ByteRange chunk_of(ByteRange range, size_t chunk_bytes, size_t index);
 

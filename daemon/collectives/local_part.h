@@ -1,4 +1,4 @@
-// LocalPart: what this node contributes to an exchange, the buffers of its members and their
+// LocalPart: this node's contribution to an exchange. It consists of the members' buffers and
 // weights.
 #pragma once
 
@@ -12,8 +12,9 @@
 
 namespace pace::collectives {
 
-// One contributing worker: a pointer per segment (ignored where the segment is empty) to memory
-// that the exchange only reads, and that stays valid and unchanged until the exchange has ended.
+// One contributing worker. There is one pointer per segment. The pointer is ignored if the segment
+// is empty. The exchange only reads the memory. The memory must stay valid and unchanged until the
+// exchange has ended.
 struct Member {
     std::vector<const std::byte*> segments;
     double weight = 1.0;
@@ -22,7 +23,7 @@ struct Member {
 // The members' weighted sum, each element rounded once to its type.
 class LocalPart final : public Addend {
   public:
-    // `members` in rank order; without members the node contributes zeros.
+    // `members` in rank order. Without members the node contributes zeros.
     LocalPart(Layout layout, std::vector<Member> members);
 
     const Layout& layout() const override { return layout_; }
@@ -33,11 +34,12 @@ class LocalPart final : public Addend {
 
     void sum(ByteRange range, double scale, std::byte* out) const override;
 
-    // Writes the bytes of the only member over `range` to `out`, whatever they mean: a NaN keeps its payload. Padding becomes zero.
+    // Copies the bytes of the only member over `range` to `out` unchanged: a NaN keeps its payload.
+    // Padding becomes zero.
     void copy(ByteRange range, std::byte* out) const;
 
-    // The members' own memory, where there is one member with weight 1 and the range lies within
-    // one segment, padding excluded.
+    // Returns the member's own memory if there is one member with weight 1 and the range lies
+    // within one segment, without padding.
     std::span<const std::byte> direct(ByteRange range) const override;
 
   private:

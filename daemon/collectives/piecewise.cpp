@@ -11,7 +11,7 @@ using base::Task;
 
 namespace {
 
-// An addend's bytes in a range, as an addend of their own.
+// A range of an addend, as an addend of its own.
 class PartWithin final : public Addend {
   public:
     PartWithin(const Addend& whole, ByteRange range)

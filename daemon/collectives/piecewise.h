@@ -1,8 +1,9 @@
-// piecewise: all_reduce of a vector that is made while it travels, a piece at a time.
+// piecewise: all_reduce of a vector that is made piece by piece while it travels.
 //
-// The vector is cut into pieces; each is reduced when this node has made it and the one before it, in the order of making, has
-// been reduced. So what is made early travels while the rest is computed. The pieces and their order follow from the layout,
-// the order and `piece_bytes`, which must be equal on all nodes; how far each node is need not be.
+// A piece is reduced when this node has made it and the previous piece, in the order of making, has
+// been reduced. So early pieces travel while the rest is computed. The pieces and their order
+// follow from the layout, the order and `piece_bytes`. These three must be equal on all nodes. The
+// nodes' progress may differ.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,11 @@
 
 namespace pace::collectives {
 
-// In the order in which they are made. Sizes differ by at most kCutBytes.
+// Returns the pieces in the order in which they are made. Their sizes differ by at most kCutBytes.
 std::vector<ByteRange> pieces_of(size_t bytes, size_t piece_bytes, protocol::Order order);
 
-// As all_reduce, bit for bit, of every piece. `progress` is awaited without time limit: abort the communicator and wake it to
-// end that.
+// Has the same result, bit for bit, as an all_reduce of every piece. Waits for `progress` without a
+// time limit. To end the wait, abort the communicator and call progress.wake().
 base::Task<base::Result<>> all_reduce_piecewise(Communicator& communicator, const Addend& part,
                                                 double scale, std::span<std::byte> result,
                                                 AllReduceOptions options, size_t piece_bytes,

@@ -38,7 +38,7 @@ uint64_t elements_of(const Layout& layout) {
     return layout.elements_before(layout.bytes());
 }
 
-// One worker on a node, who makes its buffers bit by bit: what is not made yet is noise.
+// The only worker of a node. It makes its buffers piece by piece. Unmade elements hold noise.
 class Making {
   public:
     Making(const Layout& layout, Order order, base::Random& random)
@@ -48,7 +48,7 @@ class Making {
           part_(layout, {member_of(buffers_)}),
           progress_(std::make_shared<Progress>(order, layout, 0)) {}
 
-    // The first, or last, `elements` are made.
+    // Makes the first, or last, `elements`.
     void make(uint64_t elements) {
         const uint64_t all = elements_of(layout_);
         const bool backward = progress_->order() == Order::backward;
@@ -100,7 +100,7 @@ struct Makers {
                                         options, kPieceBytes, makers[i]->progress()));
     }
 
-    // Everyone's buffers grow at random, until all is made.
+    // All nodes' buffers grow at random until everything is made.
     void make_all(uint64_t elements, base::Random& random) {
         std::vector<uint64_t> made(makers.size(), 0);
         while (std::any_of(made.begin(), made.end(), [&](uint64_t m) { return m < elements; })) {
@@ -141,7 +141,7 @@ TEST(Pieces, CoverTheVectorInTheOrderOfMaking) {
 }
 
 TEST(ProgressTest, CoversWhatIsMadeFromItsEnd) {
-    const Layout layout({{DType::f32, 32}, {DType::f64, 8}});  // 128 bytes, and 64
+    const Layout layout({{DType::f32, 32}, {DType::f64, 8}});  // 128 bytes and 64 bytes
     Progress forward(Order::forward, layout, 16);
     EXPECT_TRUE(forward.covers({0, 64}));
     EXPECT_FALSE(forward.covers({64, 128}));
@@ -162,7 +162,7 @@ TEST(ProgressTest, CoversWhatIsMadeFromItsEnd) {
 class PiecewiseAmong : public testing::TestWithParam<size_t> {};
 INSTANTIATE_TEST_SUITE_P(Nodes, PiecewiseAmong, testing::Values(1, 2, 3, 4, 5, 7));
 
-// Each node makes its buffers at its own pace: the result is that of all_reduce, whatever the paces.
+// Each node makes its buffers at its own pace. The result always equals that of all_reduce.
 TEST_P(PiecewiseAmong, EqualsTheReferenceWhateverIsMadeWhen) {
     for (uint64_t seed = 0; seed < 12; ++seed) {
         SCOPED_TRACE(seed);
@@ -198,7 +198,7 @@ TEST(Piecewise, WhatIsMadeTravelsBeforeTheRest) {
     all.start();
     all.cluster.run();
     EXPECT_EQ(all.cluster.communicator(0).counters().bytes_sent, 0U);
-    // The last of the eight pieces, at both nodes; the one before it at one of them.
+    // Both nodes make the last of the eight pieces; one node makes the piece before it.
     all.makers[0]->make(256);
     all.makers[1]->make(128);
     all.cluster.run();

@@ -1,5 +1,5 @@
-// Progress: how much of a vector a node's members have made so far, beginning at one of its ends. What is made is not changed
-// any more, and may travel.
+// Progress: how much of a vector a node's members have made so far, counted from one of the
+// vector's ends. Made elements no longer change and may be sent.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,16 @@ class Progress {
           elements_(elements) {}
 
     bool is_complete() const { return elements_ >= all_; }
-    // Whether the range, with ends at multiples of kCutBytes, is made.
+    // Returns whether the range is made. The ends of the range must be multiples of kCutBytes.
     bool covers(ByteRange range) const;
 
-    // So many elements are made by now, from the end at which the order begins; fewer than before changes nothing.
+    // Reports that `elements` elements are made by now, counted from the end at which the order
+    // begins. A smaller number than before changes nothing.
     void advance(uint64_t elements);
-    // Resumes who waits, to look at something else.
+    // Resumes the waiters, so that they check other conditions.
     void wake() { changed_.notify(); }
 
-    // Until the range is made, or somebody calls wake(): look again.
+    // Waits until more is made or wake() is called. Then the waiter must check again.
     Signal::Awaiter changed() { return changed_.changed(); }
 
     protocol::Order order() const { return order_; }

@@ -1,5 +1,5 @@
-// Signal: coroutines wait for a change of shared state and look again. Waiters may be woken without
-// cause: they wait in a loop.
+// Signal: lets coroutines wait for a change of shared state. Wake-ups may be spurious, so waiters
+// check the state in a loop.
 #pragma once
 
 #include <coroutine>
@@ -28,8 +28,8 @@ class Signal {
     // `co_await signal.changed()` ends at the next notify().
     Awaiter changed() { return Awaiter(this); }
 
-    // Resumes all who wait now. Whoever calls is one of the coroutines that keep the Signal alive:
-    // the woken may end, but not the whole.
+    // Resumes all current waiters. The caller must be one of the coroutines that keep the Signal
+    // alive. The woken coroutines may end, but the whole collective must not end.
     void notify() {
         std::vector<std::coroutine_handle<>> woken = std::exchange(waiters_, std::move(spare_));
         for (const std::coroutine_handle<> waiter : woken) waiter.resume();

@@ -1,7 +1,8 @@
-// Slots: which message of an exchange is which. The upper four bits are the phase, the lower 28 the
-// index within it (a chunk or a round). A phase is used by one collective only, and a pair of nodes
-// sends each index at most once in each direction, so that (peer, exchange, slot) is unique as long
-// as each collective runs at most once per exchange, or each time from another first index.
+// Slots: the identifiers of an exchange's messages. The upper four bits are the phase. The lower 28
+// bits are the index within the phase (a chunk or a round). Only one collective uses a phase, and a
+// pair of nodes sends each index at most once in each direction. So (peer, exchange, slot) is
+// unique if each collective runs at most once per exchange, or begins each run at another first
+// index.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,13 @@
 namespace pace::collectives {
 
 enum class Phase : uint8_t {
-    partial = 1,  // all_reduce: a chunk of the receiver's block, from each contributor; with zones:
-                  // of any block, from each contributor to its zone's carrier, and from a relay
-    finished = 2,   // all_reduce: a chunk of the sender's block, to everyone; with zones: of any
-    gather = 3,     // all_reduce of little: a round of Bruck's all-gather
+    // all_reduce: a chunk of the receiver's block, from each contributor. With zones: a chunk of
+    // any block, sent by each contributor to its zone's carrier, and by a relay to the owner.
+    partial = 1,
+    // all_reduce: a chunk of the sender's block, sent to every node. With zones: a chunk of any
+    // block.
+    finished = 2,
+    gather = 3,     // all_reduce of short vectors: a round of Bruck's all-gather
     broadcast = 4,  // broadcast: a chunk (large), or all (small)
     barrier = 5,    // barrier: a round
     transfer = 6,   // transfer: a chunk

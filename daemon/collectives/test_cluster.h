@@ -1,5 +1,5 @@
-// TestCluster: N nodes on an in-memory network, each with a communicator of one exchange, for
-// tests. It counts what each node sends to each other.
+// TestCluster: N nodes on an in-memory network, for tests. Each node has a communicator of one
+// exchange. The cluster counts the bytes that each node sends to each other node.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ class TestCluster {
         }
     }
 
-    // What is still under way ends when its transport does; a communicator whose operations have
-    // ended goes before its transport.
+    // Aborts unfinished exchanges. These exchanges end with their transports. A communicator whose
+    // operations have ended is destroyed before its transport.
     ~TestCluster() {
         for (size_t i = 0; i < size(); ++i) {
             if (ends_[i] != started_[i]) {
@@ -64,7 +64,7 @@ class TestCluster {
     Communicator& communicator(size_t node) { return *communicators_[node]; }
     transports::MemoryTransport& transport(size_t node) { return *transports_[node]; }
     transports::MemoryNetwork& network() { return network_; }
-    // By the exchange, from one node to another.
+    // Bytes that the exchange sent from one node to another.
     uint64_t bytes_sent(size_t from, size_t to) const {
         return from == to ? 0 : meters_[from]->bytes_sent(communicators_[from]->group().nodes[to]);
     }
@@ -77,7 +77,7 @@ class TestCluster {
         });
     }
 
-    // Delivers until nothing moves.
+    // Delivers messages until none is left.
     void run() {
         while (network_.progress()) {
         }
@@ -92,7 +92,7 @@ class TestCluster {
     int ends(size_t node) const { return ends_[node]; }
     const base::Result<>& outcome(size_t node) const { return *outcomes_[node]; }
 
-    // Runs and expects every node to end once, well.
+    // Runs, and expects every node to end exactly once with success.
     void run_well() {
         run();
         for (size_t i = 0; i < size(); ++i) {

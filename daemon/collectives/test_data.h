@@ -1,5 +1,5 @@
-// Members' buffers of random elements, and the all-reduce of them as all_reduce.h defines it, one
-// element at a time; for tests.
+// Test data: members' buffers of random elements, and their all-reduce as all_reduce.h defines it,
+// one element at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace pace::collectives {
 
 using Bytes = std::vector<std::byte>;
 
-// Writes one element of a value that need not be representable.
+// Writes one element; `value` need not be representable.
 inline void write_value(protocol::DType dtype, std::byte* data, size_t index, double value) {
     const auto single = static_cast<float>(value);
     switch (dtype) {
@@ -27,7 +27,7 @@ inline void write_value(protocol::DType dtype, std::byte* data, size_t index, do
             return kernels::write_element(data, index, base::f16_from_float(single));
         case protocol::DType::bf16:
             return kernels::write_element(data, index, base::bf16_from_float(single));
-        case protocol::DType::u32:  // indices, which nobody adds up
+        case protocol::DType::u32:  // indices are never summed
             break;
     }
 }
@@ -42,19 +42,19 @@ inline double read_value(protocol::DType dtype, const std::byte* data, size_t in
             return base::float_from_f16(kernels::read_element<uint16_t>(data, index));
         case protocol::DType::bf16:
             return base::float_from_bf16(kernels::read_element<uint16_t>(data, index));
-        case protocol::DType::u32:  // indices, which nobody adds up
+        case protocol::DType::u32:  // indices are never summed
             break;
     }
     return 0;
 }
 
-// One worker: a buffer per segment, exactly as long as its elements.
+// One worker. There is a buffer per segment, exactly as long as the segment's elements.
 struct Worker {
     std::vector<Bytes> segments;
     double weight = 1.0;
 };
 
-// value(element number within the worker) for every element.
+// Fills every element with value(element number within the worker).
 inline Worker make_worker(const Layout& layout, double weight,
                           const std::function<double(size_t)>& value) {
     Worker worker;
@@ -84,8 +84,8 @@ inline LocalPart local_part(const Layout& layout, const std::vector<Worker>& wor
     return {layout, std::move(members)};
 }
 
-// The definition: each contributing node's weighted sum, rounded; their sum in node order, scaled,
-// rounded.
+// The definition: each contributing node's weighted sum is rounded. The sum of these partials in
+// node order is scaled and rounded.
 inline Bytes reference_all_reduce(const Layout& layout,
                                   const std::vector<std::vector<Worker>>& nodes, double scale,
                                   const std::vector<bool>& contributes = {}) {

@@ -1,4 +1,4 @@
-// Parts that arrive when a test says so, and the nodes that reduce them meanwhile; for tests.
+// Test flows: parts that arrive when a test says so, and the nodes that reduce them meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 
 namespace pace::collectives {
 
-// What has not arrived is NaN in every type, so that a sum shows that it was read.
+// The value of bytes that have not arrived. It is NaN in every type, so that a sum that has read
+// one shows it.
 inline constexpr std::byte kNotThere{0xFF};
 
 inline std::vector<Worker> not_there(std::vector<Worker> workers) {
@@ -32,7 +33,8 @@ auto at(Memory& memory, size_t offset) {
     return memory.begin() + static_cast<ptrdiff_t>(offset);
 }
 
-// One node's part, its flow and its result: notices who reads what has not arrived, and what is told of too early or twice.
+// One node's part, flow and result. The test fails if a byte is read before it has arrived, or
+// reported too early or twice.
 class ArrivingPart final : public Addend, public Flow {
   public:
     ArrivingPart(const Layout& layout, std::vector<Worker> workers, Bytes expected)
@@ -92,7 +94,7 @@ class ArrivingPart final : public Addend, public Flow {
     void wake() { changed_.notify(); }
 
     ByteRange whole() const { return {0, layout_.bytes()}; }
-    // In the order in which they are needed; none before the beginning.
+    // The strips in the order in which they are needed. The list is empty before begin().
     const std::vector<ByteRange>& strips() const { return strips_; }
     bool is_told(ByteRange range) const { return all_of(told_, range); }
     size_t cuts_told() const {
@@ -122,7 +124,7 @@ class ArrivingPart final : public Addend, public Flow {
     Signal changed_;
 };
 
-// All nodes' all_reduces of parts that arrive.
+// All nodes' all_reduces of arriving parts.
 struct Arrivals {
     Arrivals(const ZonedExchange& exchange, const AllReduceOptions& equal_options,
              std::optional<uint64_t> seed = std::nullopt)
@@ -161,7 +163,8 @@ struct Arrivals {
         }
     }
 
-    // What the caller of an exchange that has been given up does. What a dead node has under way ends with its transport.
+    // Ends a failed exchange as a caller must: aborts the communicators at the dead node and wakes
+    // all waiters. The dead node's operations end with its transport.
     void expect_all_end(base::ErrorKind kind, size_t dead) {
         if (dead < size()) cluster.communicator(dead).abort({kind, "dead"});
         for (const auto& part : parts) part->wake();
@@ -179,7 +182,8 @@ struct Arrivals {
     }
 
     std::vector<std::unique_ptr<ArrivingPart>> parts;
-    TestCluster cluster;  // after the parts: it ends what still uses them
+    // The cluster stands after the parts. Its destructor ends operations that use the parts.
+    TestCluster cluster;
     double scale;
     AllReduceOptions options;
 };

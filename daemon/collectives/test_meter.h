@@ -1,5 +1,5 @@
-// TestMeter: a transport that counts what is sent to each peer before it hands it to another, for
-// tests.
+// TestMeter: a transport for tests that counts the bytes sent to each peer and forwards all calls
+// to another transport.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pace::collectives {
 
 class TestMeter final : public transports::Transport {
   public:
-    // `inner` must outlive it.
+    // `inner` must outlive the meter.
     explicit TestMeter(transports::Transport& inner) : inner_(inner) {}
 
     uint64_t bytes_sent(transports::PeerId peer) const {

@@ -1,5 +1,5 @@
-// Exchanges among nodes in several zones, and their all-reduce as all_reduce.h defines it, one element at
-// a time; for tests.
+// Test zones: exchanges among nodes in several zones, and their all-reduce as all_reduce.h defines
+// it, one element at a time.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ inline AllReduceOptions any_cut(base::Random& random) {
     return cut(64 * (1 + random.below(4)), 1 + random.below(5), random.below(6));
 }
 
-// Ways to divide so many nodes into zones, those where relays are of no use among them.
+// Returns ways to divide `nodes` nodes into zones, including divisions in which relays do not help.
 inline std::vector<Places> divisions(size_t nodes, base::Random& random) {
     std::vector<Places> all(7, Places(nodes));
     const uint64_t numbers = 2 + random.below(nodes);
@@ -78,7 +78,7 @@ inline bool contributes(const ZonedExchange& exchange, size_t node) {
     return exchange.contributes.empty() || exchange.contributes[node];
 }
 
-// Each zone's numbers, in the order of first appearance.
+// The zones' numbers, in the order of first appearance.
 inline Places zones_in_order(const Places& zones) {
     Places order;
     for (const uint32_t zone : zones)
@@ -91,7 +91,8 @@ inline bool has_relays(const Places& zones) {
     return count > 1 && count < zones.size();
 }
 
-// Writes the sum of one zone's partials of a segment; false if none of its nodes contributes.
+// Writes the sum of one zone's partials of a segment. Returns false if none of the zone's nodes
+// contributes.
 inline bool reference_zone(const ZonedExchange& exchange, uint32_t zone, size_t s, Bytes& ret_sum) {
     const Segment segment = exchange.layout.segments()[s];
     std::vector<Bytes> partials;
@@ -136,7 +137,7 @@ inline std::vector<Bytes> run_zoned(const ZonedExchange& exchange, const AllRedu
                                     std::optional<uint64_t> seed = std::nullopt,
                                     Traffic* ret_traffic = nullptr) {
     const size_t nodes = exchange.nodes.size();
-    // What the caller left in the scratch must not matter.
+    // Former contents of the scratch memory must not matter.
     std::vector<Bytes> results(nodes, Bytes(exchange.layout.bytes(), std::byte{0xAB}));
     std::vector<LocalPart> parts;
     for (const auto& workers : exchange.nodes)

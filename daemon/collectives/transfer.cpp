@@ -13,8 +13,8 @@ using base::Task;
 
 namespace {
 
-// Both sides keep a ring of operations: chunk c uses the place of chunk c - window, once that has
-// ended.
+// Both sides keep a ring of operations. Chunk c uses the place of chunk c - window once the
+// operation of chunk c - window has ended.
 template <typename Byte, typename Post>
 Task<Result<>> transfer(Communicator& communicator, std::span<Byte> bytes, TransferOptions options,
                         Post post) {

@@ -1,5 +1,5 @@
-// transfer: one node's bytes to one other, in chunks; how a node fetches a result that it missed,
-// or a model.
+// transfer: sends one node's bytes to one other node, in chunks. A node uses it to fetch a model or
+// a result that it missed.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace pace::collectives {
 
 struct TransferOptions {
     size_t chunk_bytes = 65536;  // equal on both sides
-    size_t window = 16;          // chunks under way at once
+    size_t window = 16;          // chunks in flight at once
 };
 
-// Sends `bytes` to `node`, which must run transfer_from with as many bytes. `bytes` stay unchanged
+// Sends `bytes` to `node`, which must run transfer_from with the same size. `bytes` must not change
 // until the end.
 base::Task<base::Result<>> transfer_to(Communicator& communicator, size_t node,
                                        std::span<const std::byte> bytes, TransferOptions options);
 
-// Receives bytes.size() bytes from `node`; undefined after an error.
+// Receives bytes.size() bytes from `node`. `bytes` is undefined after an error.
 base::Task<base::Result<>> transfer_from(Communicator& communicator, size_t node,
                                          std::span<std::byte> bytes, TransferOptions options);
 

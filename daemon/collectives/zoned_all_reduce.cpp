@@ -65,7 +65,7 @@ void ZonedAllReduce::choose_lanes(const AllReduceOptions& options) {
 }
 
 Task<Result<>> ZonedAllReduce::run() {
-    // Uninitialized: every byte is received, or summed, before it is read.
+    // The memory is uninitialized. Every byte is received or summed before it is read.
     const size_t places = own_lanes_ * own_places() + relay_lanes_ * near_.size();
     staging_.reset(new std::byte[places * blocks_.chunk_bytes()]);
     std::vector<Task<Result<>>> tasks;
@@ -86,7 +86,7 @@ Task<Result<>> ZonedAllReduce::own_lane(size_t number) {
          c += own_lanes_) {
         receive_near(lane, {self(), c});
         receive_far(lane, c);
-        // All are awaited, also after an error: they write to the staging memory.
+        // All receives are awaited even after an error, because they write to the staging memory.
         for (size_t place = 0; place < own_places(); ++place)
             communicator_.note(co_await lane.received[place].ended());
         while (is_ahead(c) && !communicator_.aborted()) co_await changed_.changed();
@@ -121,7 +121,7 @@ Task<Result<>> ZonedAllReduce::relay_lane(size_t number) {
     co_return communicator_.status();
 }
 
-// As DirectAllReduce's lanes.
+// As in DirectAllReduce.
 bool ZonedAllReduce::is_ahead(size_t chunk) const {
     return alone_ && chunk >= own_left_ + 2 * own_lanes_;
 }
@@ -153,7 +153,7 @@ void ZonedAllReduce::receive_far(Lane& lane, size_t chunk) {
     }
 }
 
-// Sums the partials of this zone's nodes in node order, mine among them, into sum_place().
+// Sums the partials of this zone's nodes, including this node's, in node order into sum_place().
 void ZonedAllReduce::sum_near(Lane& lane, ByteRange range) const {
     if (!zone_contributes_[zone_]) return;
     std::byte* out = sum_place(lane);
@@ -178,7 +178,7 @@ void ZonedAllReduce::sum_near(Lane& lane, ByteRange range) const {
     part_.layout().zero_padding(range, out);
 }
 
-// Sums the zones' sums of an own chunk, in their order, into the result.
+// Sums the zones' sums of an own chunk, in the order of the zones, into the result.
 void ZonedAllReduce::sum_zones(Lane& lane, ByteRange range) {
     part_.layout().for_each_piece(range, [&](const Piece& piece) {
         const size_t offset = piece.offset - range.begin;
@@ -193,7 +193,7 @@ void ZonedAllReduce::sum_zones(Lane& lane, ByteRange range) {
     part_.layout().zero_padding(range, at(range));
 }
 
-// In the order of chunks, however the lanes end.
+// Publishes in the order of chunks, in whatever order the lanes end.
 void ZonedAllReduce::publish(size_t chunk) {
     summed_[chunk] = true;
     while (published_ < summed_.size() && summed_[published_])
@@ -206,7 +206,7 @@ void ZonedAllReduce::publish(size_t chunk) {
 Task<Result<>> ZonedAllReduce::send_lane() {
     Operation sent;
     Message message;
-    std::unique_ptr<std::byte[]> staging;  // for a partial that has to be made
+    std::unique_ptr<std::byte[]> staging;  // for a partial that is not in one member's memory
     while (!communicator_.aborted()) {
         if (next_partial(message)) {
             communicator_.post_send(sent, message.node, slot(Phase::partial, index(message.what)),
@@ -227,8 +227,8 @@ Task<Result<>> ZonedAllReduce::send_lane() {
     co_return communicator_.status();
 }
 
-// Chunk by chunk, of the blocks in the first place at each mate, then in the second, …, to each mate
-// in turn.
+// Returns partials chunk by chunk. Within a chunk, the blocks in the first place at each mate come
+// first, then the blocks in the second place, and so on. For each place, the mates take turns.
 bool ZonedAllReduce::next_partial(Message& message) {
     if (mates_.empty() || !communicator_.contributes(self())) return false;
     while (partial_chunk_ < blocks_.chunks_max()) {
@@ -279,7 +279,7 @@ Task<Result<>> ZonedAllReduce::gather(size_t block) {
     const size_t carrier = zones_.carrier(block, zone_);
     const bool relays = carrier == self() && !mates_.empty();
     const size_t from = carrier == self() ? block : carrier;
-    // A ring of receives: chunk c uses the place of chunk c - places, once that has come.
+    // A ring of receives: chunk c uses the place of chunk c - places once that chunk has come.
     const size_t chunks = blocks_.chunks(block);
     const size_t places = std::min(2 * window_, std::max<size_t>(1, chunks));
     const std::unique_ptr<Operation[]> received(new Operation[places]);

@@ -1,31 +1,32 @@
-// ZonedAllReduce: the reduce-scatter and all-gather of all_reduce.h for nodes in several zones, one
-// execution of it.
+// ZonedAllReduce: one execution of the reduce-scatter and all-gather of all_reduce.h for nodes in
+// several zones.
 //
-// Each node owns a block, and each zone has a carrier of each block (zones.h): the owner itself, or
-// a relay. A carrier receives its zone's partials of a chunk and sums them. A relay sends this sum
-// to the owner, which sums the zones' and sends the finished chunk to its zone and to the relays,
-// and these to theirs.
+// Each node owns a block, and each zone has a carrier of each block (zones.h). The carrier is the
+// owner itself or a relay. A carrier receives its zone's partials of a chunk and sums them. A relay
+// sends this sum to the owner. The owner sums the zones' sums. It sends the finished chunk to its
+// zone's nodes and to the relays. The relays send the chunk to their zones' nodes.
 //
-// Four kinds of coroutines run side by side, bounded in number, and nothing else holds memory:
-//  * own lanes: lane l takes chunks l, l + window, … of the own block: receive the partials of the
-//    zone's nodes and of the other zones, sum, publish;
-//  * relay lanes: likewise for the blocks that this node relays, all their first chunks, then all
-//    their second ones, …: receive, sum, send to the owner;
-//  * send lanes: take the next message in order: partials for the carriers in this zone, then
-//    finished chunks as they appear;
-//  * one gatherer per block of another node: receives its finished chunks into the result, and a
-//    relay's gives them to the send lanes.
+// Four kinds of coroutines run side by side, in bounded number, and hold all the memory:
+//  * Own lanes. Lane l takes chunks l, l + window, … of the own block. It receives the partials of
+//    the zone's nodes and the sums of the other zones, sums and publishes.
+//  * Relay lanes. They do the same for the blocks that this node relays: first all their first
+//    chunks, then all their second ones, and so on. They receive, sum, and send the sum to the
+//    owner.
+//  * Send lanes. They take the next message in order: partials for the carriers in this zone, then
+//    finished chunks as they appear.
+//  * One gatherer per block of another node. It receives the block's finished chunks into the
+//    result. A relay's gatherer also hands them to the send lanes.
 //
-// As in direct_all_reduce.h, the result is not written to before every contributor has begun: a
+// As in direct_all_reduce.h, nothing is written to the result before every contributor has begun. A
 // zone's sum waits for all its contributors, and is made in staging memory.
 //
-// It cannot lock up. Take the least chunk number that an owner has not summed yet. (1) All owners
-// have asked for it: own lanes wait for no send. So what relays send of chunks up to it is taken,
-// and their lanes go on. (2) In one zone, carriers ask for partials by chunk, then by the place of
-// the block among those they carry, and the nodes send them in this order, the carriers in turn; so
-// the first step that is still open has been asked for everywhere, and send lanes hold nothing
-// but partials until theirs are out. (3) Finished chunks leave in order, are received in order, and a
-// gatherer waits for no send.
+// Deadlock is impossible. Proof: take the least chunk number that an owner has not summed yet. (1)
+// All owners have posted the receives of this number, since own lanes wait for no send. So relays'
+// sends of chunks up to this number are received, and the relay lanes go on. (2) Within a zone,
+// carriers post receives of partials by chunk, then by the block's place among those they carry.
+// The nodes send partials in this order, to each carrier in turn. So every receive of the first
+// open step is posted, and send lanes hold only partials until all their partials are sent. (3)
+// Finished chunks leave in order and are received in order, and a gatherer waits for no send.
 #pragma once
 
 #include <cstddef>
@@ -47,14 +48,14 @@ namespace pace::collectives {
 
 class ZonedAllReduce {
   public:
-    // What is referred to must outlive run(). zones.relays_help() must be true.
+    // All references must outlive run(). zones.relays_help() must be true.
     ZonedAllReduce(Communicator& communicator, const Zones& zones, const Addend& part, double scale,
                    std::span<std::byte> result, const AllReduceOptions& options);
 
     base::Task<base::Result<>> run();
 
   private:
-    // Chunk `chunk` of node `block`'s block.
+    // Chunk `chunk` of the block that node `block` owns.
     struct Chunk {
         size_t block = 0;
         size_t chunk = 0;
@@ -63,7 +64,7 @@ class ZonedAllReduce {
         size_t node = 0;
         Chunk what;
     };
-    // What a lane that sums holds: memory and an operation for each place.
+    // A summing lane's resources: memory and an operation for each place.
     struct Lane {
         std::byte* staging = nullptr;
         std::unique_ptr<Operation[]> received;
@@ -94,16 +95,18 @@ class ZonedAllReduce {
 
     size_t self() const { return communicator_.self(); }
     ByteRange range_of(Chunk what) const { return blocks_.chunk(what.block, what.chunk); }
-    // Unique among all chunks, since a relay sends those of several blocks.
+    // Returns the message index of a chunk. The index is unique among all blocks, since a relay
+    // sends chunks of several blocks.
     size_t index(Chunk what) const {
         return first_index_ + what.block * blocks_.chunks_max() + what.chunk;
     }
     std::byte* at(ByteRange range) { return result_.data() + range.begin; }
-    // Places in a lane: this zone's nodes in node order, then the other zones.
+    // Returns the memory of a place in a lane. The places are this zone's nodes in node order, then
+    // the other zones.
     std::byte* place(const Lane& lane, size_t number) const {
         return lane.staging + number * blocks_.chunk_bytes();
     }
-    // Of this zone's sum: self's, where nothing is received.
+    // Returns the memory of this zone's sum. This is self's place, which receives nothing.
     std::byte* sum_place(const Lane& lane) const { return place(lane, self_member_); }
     size_t far_place(size_t zone) const { return near_.size() + zone - (zone > zone_ ? 1 : 0); }
     size_t own_places() const { return near_.size() + zones_.count() - 1; }
@@ -115,36 +118,42 @@ class ZonedAllReduce {
     std::span<std::byte> result_;
     size_t first_index_;
     Blocks blocks_;
-    size_t zone_;                      // self's
+    size_t zone_;                      // the zone of self
     const std::vector<size_t>& near_;  // the zone's nodes
-    size_t self_member_ = 0;           // self among them
+    size_t self_member_ = 0;           // index of self in near_
     std::vector<bool> zone_contributes_;
-    std::vector<size_t> mates_;   // the others of near_, beginning after self
-    std::vector<size_t> spread_;  // who gets own finished chunks from self: relays, then mates
-    std::vector<std::vector<size_t>> carried_;  // by mate
+    // The other nodes of near_, beginning with the one after self.
+    std::vector<size_t> mates_;
+    // The receivers of own finished chunks from self: relays, then mates.
+    std::vector<size_t> spread_;
+    // The blocks that each mate carries, by mate.
+    std::vector<std::vector<size_t>> carried_;
     size_t carried_max_ = 0;
     std::vector<size_t> relayed_;  // blocks that self relays
     size_t window_ = 0;
     size_t own_lanes_ = 0;
     size_t relay_lanes_ = 0;
     size_t send_lanes_ = 0;
-    std::unique_ptr<std::byte[]>
-        staging_;  // own lanes × own_places(), relay lanes × near_, in chunks
+    // Memory for own lanes × own_places() chunks, then relay lanes × near_ chunks.
+    std::unique_ptr<std::byte[]> staging_;
 
-    // The next partial is for mate `partial_mate_`, of the block in place `partial_place_` of those
-    // that it carries.
+    // The next partial is chunk `partial_chunk_` for mate `partial_mate_`, of the block in place
+    // `partial_place_` of those that the mate carries.
     size_t partial_chunk_ = 0;
     size_t partial_place_ = 0;
     size_t partial_mate_ = 0;
 
-    std::vector<bool> summed_;  // own chunks
-    size_t published_ = 0;      // so many of them, from the first on
-    // Own chunks and relayed ones in the order in which they may be sent on, and the next message
-    // about them.
+    // By own chunk.
+    std::vector<bool> summed_;
+    // The number of leading own chunks that are published.
+    size_t published_ = 0;
+    // Own and relayed chunks in the order in which they may be sent on, and the next message about
+    // them.
     std::vector<Chunk> finished_;
     size_t finished_total_ = 0;
     size_t finished_index_ = 0;
-    size_t own_left_ = 0;  // of these, own ones
+    // The number of own chunks that have been sent.
+    size_t own_left_ = 0;
     size_t finished_step_ = 0;
     bool alone_ = true;  // no other node contributes
     Signal changed_;

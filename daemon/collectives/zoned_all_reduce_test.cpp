@@ -1,4 +1,5 @@
-// The all-reduce of nodes in several zones, against its definition, one element at a time.
+// Zoned tests: the all-reduce of nodes in several zones against its definition, one element at a
+// time.
 #include "daemon/collectives/zoned_all_reduce.h"
 
 #include <array>
@@ -59,8 +60,8 @@ TEST_P(ZonedAmong, TheOrderOfDeliveriesDoesNotMatter) {
     }
 }
 
-// Messages that stay at their sender until they are asked for, as few at once as there can be: what
-// could wait for each other would.
+// The messages stay at their sender until they are received, and the fewest possible are sent at
+// once. So any possible deadlock would occur.
 TEST_P(ZonedAmong, EndsWithOneOfEverythingAtATime) {
     base::Random random(300 + GetParam());
     for (const Places& zones : divisions(GetParam(), random)) {
@@ -111,7 +112,8 @@ TEST_P(ZonedAmong, AZoneWithoutAContributionSendsNoSums) {
     }
 }
 
-// Each node alone, so that every relay is once the one that has nothing of its own to add.
+// Each node contributes nothing in one run, so that every relay has nothing of its own to add in
+// one run.
 TEST_P(ZonedAmong, ARelaySumsForItsZoneThoughItDoesNotContribute) {
     base::Random random(600 + GetParam());
     for (const Places& zones : divisions(GetParam(), random))
@@ -143,12 +145,14 @@ TEST_P(ZonedAmong, BytesBetweenZonesFollowTheFormula) {
                 uint64_t far = 0;
                 uint64_t near = 0;
                 for (size_t j = 0; j < nodes; ++j) (zones[j] == zone ? near : far) += traffic[i][j];
-                // Sums of the blocks that it relays, and the finished block for Z - 1 relays.
+                // These are sums of the blocks that the node relays, and the finished block for Z -
+                // 1 relays.
                 const uint64_t relayed = far / block - (count - 1);
                 EXPECT_EQ(far % block, 0U);
                 EXPECT_GE(relayed, (nodes - members) / members);
                 EXPECT_LE(relayed, (nodes - members + members - 1) / members);
-                // Partials of the blocks that it does not carry, finished chunks of those it does.
+                // These are partials of the blocks that the node does not carry, and finished
+                // chunks of the blocks that it carries.
                 const uint64_t partials = members == 1 ? 0 : nodes - 1 - relayed;
                 EXPECT_EQ(near, block * (partials + (relayed + 1) * (members - 1)));
                 left += far;
@@ -259,13 +263,13 @@ TEST(Zoned, NansAndInfinitiesPropagateAsOnePattern) {
     }
 }
 
-// What travels are halves, and the zones' sums among them.
+// Halves travel between zones also as the zones' sums.
 TEST(Zoned, HalvesTravelBetweenZonesToo) {
     base::Random random(6);
     for (const size_t nodes : {3U, 6U, 9U})
         for (const Places& zones : divisions(nodes, random)) {
             const ZonedExchange exchange = random_zoned({{DType::f32, 1501}}, zones, random);
-            // The same exchange of what the nodes' partials are as halves.
+            // The same exchange with the nodes' partials as halves.
             ZonedExchange halves{Layout({{DType::bf16, 1501}}), {}, zones, exchange.scale};
             for (const auto& workers : exchange.nodes) {
                 Bytes partial(1501 * sizeof(float));

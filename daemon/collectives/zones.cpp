@@ -23,7 +23,7 @@ Zones::Zones(std::span<const uint32_t> places, size_t nodes)
 size_t Zones::carrier(size_t block, size_t zone) const {
     if (zone_[block] == zone) return block;
     const std::vector<size_t>& nodes = members_[zone];
-    // The block's number among those from outside the zone.
+    // The block's number among the blocks from outside the zone.
     const bool before = position_[block] < first_position_[zone];
     const size_t number = before ? position_[block] : position_[block] - nodes.size();
     return nodes[number % nodes.size()];

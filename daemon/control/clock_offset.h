@@ -1,7 +1,9 @@
-// ClockOffset: by how much the controller's clock is ahead of this node's, from heartbeats and their answers.
+// ClockOffset: by how much the controller's clock is ahead of this node's, measured with heartbeats
+// and their answers.
 //
-// An answer was written somewhere between the heartbeat's departure and its own arrival: the middle is wrong by half of that at most. The
-// quickest of the last ones tells best (Cristian, 1989).
+// An answer was written between the heartbeat's departure and the answer's arrival. Assuming the
+// middle is wrong by at most half of that time. The fastest of the recent answers is the most exact
+// (Cristian, 1989).
 #pragma once
 
 #include <algorithm>
@@ -15,16 +17,19 @@ namespace pace::daemon {
 class ClockOffset {
   public:
     struct Reading {
-        int64_t offset_ns = 0;  // the controller's clock less this node's (base::now_ns)
-        uint64_t error_ns = 0;  // at most
+        // The controller's clock minus this node's (base::now_ns).
+        int64_t offset_ns = 0;
+        // Upper bound of the error.
+        uint64_t error_ns = 0;
     };
 
-    // A heartbeat leaves, not before `now_ns`.
+    // To be called when a heartbeat is sent, with a time not after its departure.
     void said(uint64_t number, uint64_t now_ns) {
         number_ = number;
         said_ns_ = now_ns;
     }
-    // Its answer has come, which was written at `theirs_ns` of the controller's clock; 0: it does not tell.
+    // To be called when the heartbeat's answer has come. `theirs_ns` is the controller's clock when
+    // it wrote the answer; 0: unknown.
     void answered(uint64_t number, uint64_t theirs_ns, uint64_t now_ns) {
         if (number != number_ || theirs_ns == 0 || number == 0 || now_ns < said_ns_) return;
         number_ = 0;
@@ -32,7 +37,7 @@ class ClockOffset {
         last_[count_++ % last_.size()] = {static_cast<int64_t>(theirs_ns - (said_ns_ + half)),
                                           half};
     }
-    // Another controller, or the same anew, has another clock.
+    // For a new controller, or a restarted one: its clock is another.
     void forget() { *this = {}; }
 
     std::optional<Reading> best() const {
@@ -46,7 +51,8 @@ class ClockOffset {
   private:
     std::array<Reading, 32> last_{};
     size_t count_ = 0;
-    uint64_t number_ = 0;  // of the last heartbeat, unless it was answered
+    // Number of the last heartbeat; 0 once it is answered.
+    uint64_t number_ = 0;
     uint64_t said_ns_ = 0;
 };
 

@@ -40,7 +40,7 @@ TEST(ClockOffset, WhatAnswersNothingOrTellsNoTimeDoesNotCount) {
     EXPECT_FALSE(clock.best());
 }
 
-// A clock drifts, and so an answer of long ago, however quick, is not the best one for ever.
+// A clock drifts, so a fast answer of long ago must not stay the best one for ever.
 TEST(ClockOffset, ForgetsWhatWasLongAgo) {
     ClockOffset clock;
     clock.said(1, 0);

@@ -1,76 +1,48 @@
-// Connection: the link's ZeroMQ socket to the controller, its keys, and its place in the loop.
-//
-// One connection at a time. reopen() makes a fresh one: what the old one still held, in either
-// direction, goes with it.
+// Connection: how a link reaches its controller. One at a time: reopen() replaces it, and messages
+// still queued in the old one, in either direction, are lost.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "base/clock.h"
-#include "base/event_loop.h"
 #include "base/result.h"
-#include "service/controller/shell/zmq/context.h"
-#include "service/controller/shell/zmq/curve_keys.h"
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/shell/zmq/monitor.h"
 
 namespace pace::daemon::control {
 
 class Connection {
   public:
-    Connection(base::EventLoop& loop, std::shared_ptr<control_zmq::Context> context,
-               std::string endpoint)
-        : loop_(loop), context_(std::move(context)), endpoint_(std::move(endpoint)) {}
-    ~Connection() { close(); }
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
+    virtual ~Connection() = default;
 
-    // Before the first open(), if CURVE is used.
-    base::Result<> read_keys(const std::string& controller_key_file,
-                             const std::string& secret_key_file);
+    virtual base::Result<> open() = 0;
 
-    base::Result<> open();
+    // Fails silently if there is no memory or descriptor. Nothing is connected then, and the next
+    // reopen() tries again.
+    virtual void reopen() = 0;
 
-    // Fails silently if there is no memory or descriptor for a socket now: nothing is connected
-    // then, and the next reopen() tries again.
-    void reopen();
+    // Whether a controller is connected and there is room for a message. Ask again after every
+    // operation.
+    virtual bool connected() const = 0;
+    virtual bool readable() const = 0;
 
-    // Is there a controller at the other end, with room for a message? Asked again after anything
-    // that touches the socket.
-    bool connected() const { return socket_ && socket_->writable(); }
-    bool readable() const { return socket_ && socket_->readable(); }
-
-    // False if the message was not handed over: the connection is broken, or never was.
-    bool send(std::span<const std::byte> message);
-    // The next message's bytes, valid until the next receive(); empty frames are messages too.
+    // Returns false if the message was not queued: the connection is broken or was never there.
+    virtual bool send(std::span<const std::byte> message) = 0;
+    // Takes the next message. Its bytes are valid until the next receive(). An empty frame is a
+    // message too.
     enum class Received { nothing, message, malformed };
-    Received receive(std::span<const std::byte>& ret_bytes);
+    virtual Received receive(std::span<const std::byte>& ret_bytes) = 0;
 
-    // What became of connections, one after the other; none if nothing has since.
-    std::optional<control_zmq::ConnectionEvent> next_event();
+    // Returns the next event of the connection, in order; none if there is no new one.
+    virtual std::optional<control_zmq::ConnectionEvent> next_event() = 0;
 
-    void set_linger_ms(int milliseconds) {
-        if (socket_) socket_->set_linger_ms(milliseconds);
-    }
-    base::TimePoint opened_at() const { return opened_at_; }
+    // How long the last messages may take after the end of this object.
+    virtual void set_linger_ms(int milliseconds) = 0;
+    virtual base::TimePoint opened_at() const = 0;
 
-    // ZeroMQ reconnects by itself, but not over inproc.
-    bool reconnects() const { return !endpoint_.starts_with("inproc://"); }
-
-  private:
-    void close();
-
-    base::EventLoop& loop_;
-    std::shared_ptr<control_zmq::Context> context_;
-    const std::string endpoint_;
-    std::optional<control_zmq::PublicKey> controller_key_;
-    std::optional<control_zmq::SecretKey> secret_key_;
-    std::optional<control_zmq::Socket> socket_;
-    control_zmq::Socket::Message message_;
-    base::TimePoint opened_at_{};
+    // Whether a broken connection is made again without reopen().
+    virtual bool reconnects() const = 0;
 };
 
 }  // namespace pace::daemon::control

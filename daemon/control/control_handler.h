@@ -1,7 +1,7 @@
-// ControlHandler: what the daemon does with what the controller says.
+// ControlHandler: the daemon's reactions to the controller's messages.
 //
 // All calls come on the loop's thread, from the link's poll(), never from within a send(). A
-// handler may call the link's send() from any of them; it must not destroy the link.
+// handler may call the link's send(), but must not destroy the link.
 #pragma once
 
 #include <string>
@@ -17,27 +17,28 @@ class ControlHandler {
   public:
     virtual ~ControlHandler() = default;
 
-    // The controller knows this daemon as `self`. Announce every worker again now (WorkerJoin with
-    // `resume`) and everything soft: ready signals in particular. What was sent under an earlier
-    // attachment may or may not have arrived.
+    // The controller knows this daemon as `self`. The handler must now announce every worker again
+    // (WorkerJoin with `resume`) and all soft state, ready signals in particular. Messages of an
+    // earlier attachment may or may not have arrived.
     virtual void on_attached(control::NodeId self) = 0;
 
-    // Until the next on_attached, sends are dropped; the link attaches again by itself. `excluded`:
-    // the cluster has given this daemon up; every order, view and exchange of the old attachment is
-    // void and must end now. Otherwise exchanges under way may go on.
+    // Until the next on_attached, sends are dropped. The link attaches again by itself. With
+    // `excluded`, the cluster has given this daemon up: every order, view and exchange of the old
+    // attachment is void and must end now. Otherwise running exchanges may go on.
     virtual void on_detached(bool excluded, const std::string& reason) = 0;
 
-    // The controller does not want this daemon (another protocol version, its name is in use). Said
-    // once per different error; the link asks again by itself, at least every second.
+    // The controller refuses this daemon (another protocol version, or its name is in use). Called
+    // once per different error. The link asks again by itself, at least every second.
     virtual void on_refused(const base::Error& error) = 0;
 
-    // The link has not been attached for so long, because of this; said again at growing intervals while it lasts.
+    // The link has not been attached for `since`, because of this error. Called again at growing
+    // intervals while that lasts.
     virtual void on_not_attached(const base::Error& because, base::Duration since) = 0;
 
-    // What the next heartbeat says. `ret_heartbeat` comes empty.
+    // Fills in the next heartbeat. `ret_heartbeat` comes empty.
     virtual void report(control::Heartbeat& ret_heartbeat) = 0;
 
-    // What the controller says while the daemon is attached, and its answers to StatusRequests.
+    // The controller's messages while the daemon is attached, and its answers to StatusRequests.
     virtual void on_message(const control::FromController& message) = 0;
 };
 

@@ -1,10 +1,12 @@
 #include "daemon/control/controller_link.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/random.h"
 #include "daemon/control/controller_link_state.h"
+#include "daemon/control/zmq_connection.h"
 #include "protocol/version.h"
 
 namespace pace::daemon {
@@ -15,22 +17,40 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// As kHelloFirst, up to this.
+// Maximum of the delay that starts at kHelloFirst.
 constexpr Duration kHelloLast = milliseconds(200);
 
 constexpr Duration kTurnedAwayWait = milliseconds(500);
 
+uint64_t unix_ms() {
+    return static_cast<uint64_t>(base::since_1970() / milliseconds(1));
+}
+
 constexpr int kBatch = 256;  // messages taken in one turn
 constexpr int kGoodbyeLingerMs = 200;
+
+base::Result<std::unique_ptr<control::Connection>> connection_of(
+    base::EventLoop& loop, const ControllerLinkConfig& config) {
+    if (config.connect) return config.connect();
+    std::shared_ptr<control_zmq::Context> context = config.context;
+    if (!context) {
+        PACE_TRY_ASSIGN(own, control_zmq::Context::create());
+        context = std::move(own);
+    }
+    auto made = std::make_unique<control::ZmqConnection>(loop, std::move(context), config.endpoint);
+    if (!config.secret_key_file.empty())
+        PACE_TRY(made->read_keys(config.controller_key_file, config.secret_key_file));
+    return {std::move(made)};
+}
 
 }  // namespace
 
 // -------------------------------------------------------------------------------------- attachment
 
-// Is the connection under the attachment still there? Asked before each sleep: a controller that
-// was killed is missed at once, not at the next heartbeat.
+// Checks the connection before each sleep, so that a killed controller is noticed at once, not at
+// the next heartbeat.
 void ControllerLink::State::check_connection() {
-    if (phase == Phase::attached && !connection.connected()) broken = true;
+    if (phase == Phase::attached && !connection->connected()) broken = true;
 }
 
 void ControllerLink::State::begin_attaching() {
@@ -60,27 +80,27 @@ void ControllerLink::State::say_hello() {
 }
 
 void ControllerLink::State::set_timer(Duration delay, void (State::*then)()) {
-    const TimePoint now = base::now();
+    const TimePoint now = base::now_through_sleep();
     doubt.look(now);
     if (last_self != 0) doubt.expect(now + delay, standing_still());
     timer = loop.run_after(delay, [this, then] { (this->*then)(); });
 }
 
-// How late this process may come by and know that nobody has missed it. While it is not attached, it is missed by a controller that has been
-// restarted and waits for its daemons.
+// How late the loop may run without a risk that the node was given up. While it is not attached,
+// the risk is a restarted controller that waits for its daemons.
 Duration ControllerLink::State::standing_still() const {
     if (phase != Phase::attached) return config.silence_max / 2;
     return std::max<Duration>(silence_min - heartbeat, heartbeat) / 2;
 }
 
-// The hello itself is said by poll(), as soon as there is a connection to say it to.
+// Only marks the hello as pending: poll() sends it as soon as there is a connection.
 void ControllerLink::State::hello_is_due() {
-    const bool connected = connection.connected();
-    // A connection may stand while its other end is frozen, or gone without a word.
-    const bool stale = base::now() - std::max(heard, connection.opened_at()) > config.silence_max;
+    const bool connected = connection->connected();
+    // A connection may appear intact while its other end is frozen or has vanished.
+    const bool stale = base::now() - std::max(heard, connection->opened_at()) > config.silence_max;
     const bool turned_away = !connected && obstacle.is_turned_away() &&
-                             base::now() - connection.opened_at() > kTurnedAwayWait;
-    if (stale || turned_away || (!connected && !connection.reconnects())) reconnect();
+                             base::now() - connection->opened_at() > kTurnedAwayWait;
+    if (stale || turned_away || (!connected && !connection->reconnects())) reconnect();
     if (stale || !connected) reachable = false;
     hello_pending = true;
     hello_delay = std::min(hello_delay * 2, kHelloLast);
@@ -102,7 +122,7 @@ void ControllerLink::State::heartbeat_is_due() {
     const TimePoint now = base::now();
     const Duration silent = now - heard;
     counters.heartbeat_late = std::max(counters.heartbeat_late, now - heartbeat_due);
-    // A process that was frozen itself has not read yet what was said to it.
+    // A process that was frozen itself has not yet read the messages sent to it.
     const bool was_frozen = now - heartbeat_due > config.silence_max / 4;
     expect_heartbeat();
     if (silent > config.silence_max && !was_frozen) {
@@ -121,7 +141,8 @@ bool ControllerLink::State::say_heartbeat() {
     heartbeat_said.links.clear();
     heartbeat_said.number = ++heartbeats;
     handler.report(heartbeat_said);
-    // Before it leaves: the answer may have been written before send() has returned.
+    heartbeat_said.unix_ms = unix_ms();
+    // Taken before send(): the answer may have been written before send() returns.
     const uint64_t leaves_ns = base::now_ns();
     if (!send(heartbeat_said)) return false;
     doubt.said(heartbeat_said.number);
@@ -140,13 +161,13 @@ void ControllerLink::State::detach(bool excluded, const std::string& reason) {
 // -------------------------------------------------------------------------------------------- send
 
 bool ControllerLink::State::transmit(std::span<const std::byte> bytes) {
-    if (!connection.send(bytes)) return false;
+    if (!connection->send(bytes)) return false;
     ++counters.sent;
     record(RecordKind::message_out, bytes);
     return true;
 }
 
-// Of one that was verified, or is our own.
+// `bytes` must be a verified envelope, or our own.
 void ControllerLink::State::record(RecordKind kind, std::span<const std::byte> bytes) const {
     if (!config.recorder) return;
     const auto body = protocol::control::GetEnvelope(bytes.data())->body_type();
@@ -158,7 +179,7 @@ template <typename Message>
 bool ControllerLink::State::send(const Message& said) {
     if (phase == Phase::attached && !broken) {
         if (transmit(write(said))) return true;
-        // Told in poll() and not here, where the caller may be in the middle of anything.
+        // Reported in poll() and not here, where the caller may be in the middle of anything.
         broken = true;
     }
     ++counters.dropped;
@@ -171,15 +192,10 @@ base::Result<std::unique_ptr<ControllerLink>> ControllerLink::create(base::Event
                                                                      ControllerLinkConfig config,
                                                                      ControlHandler& handler) {
     PACE_TRY(check(config));
-    if (!config.context) {
-        PACE_TRY_ASSIGN(own, control_zmq::Context::create());
-        config.context = std::move(own);
-    }
     auto state = std::make_unique<State>(loop, std::move(config), handler);
-    const ControllerLinkConfig& given = state->config;
-    if (!given.secret_key_file.empty())
-        PACE_TRY(state->connection.read_keys(given.controller_key_file, given.secret_key_file));
-    PACE_TRY(state->connection.open());
+    PACE_TRY_ASSIGN(connection, connection_of(loop, state->config));
+    state->connection = std::move(connection);
+    PACE_TRY(state->connection->open());
     state->begin_attaching();
     std::unique_ptr<ControllerLink> link(new ControllerLink(std::move(state)));
     loop.add_poller(link.get());
@@ -197,7 +213,7 @@ bool ControllerLink::poll() {
     bool worked = false;
     for (int taken = 0; taken < kBatch; ++taken) {
         std::span<const std::byte> bytes;
-        const auto received = state.connection.receive(bytes);
+        const auto received = state.connection->receive(bytes);
         if (received == control::Connection::Received::nothing) break;
         worked = true;
         if (received == control::Connection::Received::message)
@@ -205,9 +221,10 @@ bool ControllerLink::poll() {
         else
             ++state.counters.malformed;
     }
-    while (const auto event = state.connection.next_event())
+    while (const auto event = state.connection->next_event())
         state.obstacle.on_event(*event, base::now());
-    // After what had still arrived: it was said before the connection broke.
+    // Handled after the messages that had still arrived, which were sent before the connection
+    // broke.
     if (state.broken) {
         worked = true;
         state.broken = false;
@@ -225,7 +242,7 @@ bool ControllerLink::poll() {
 bool ControllerLink::arm() {
     State& state = *state_;
     state.check_connection();
-    return !state.broken && !state.connection.readable() && !state.hello_can_be_said();
+    return !state.broken && !state.connection->readable() && !state.hello_can_be_said();
 }
 
 bool ControllerLink::attached() const {
@@ -262,6 +279,16 @@ bool ControllerLink::send(const control::StatusRequest& message) {
     return false;
 }
 
+bool ControllerLink::send(const control::RecordingAsked& message) {
+    control::RecordingAsked asked = message;
+    asked.seen = state_->status.seen();
+    return state_->send(asked);
+}
+
+bool ControllerLink::send(const control::RecordingMade& message) {
+    return state_->send(message);
+}
+
 bool ControllerLink::send(const control::Goodbye& message) {
     const bool sent = state_->send(message);
     state_->timer.cancel();
@@ -269,7 +296,7 @@ bool ControllerLink::send(const control::Goodbye& message) {
     state_->phase = State::Phase::ended;
     state_->self = 0;
     state_->hello_pending = false;
-    state_->connection.set_linger_ms(kGoodbyeLingerMs);
+    state_->connection->set_linger_ms(kGoodbyeLingerMs);
     return sent;
 }
 

@@ -1,4 +1,4 @@
-// Who may attach where the control plane has keys.
+// CURVE tests: which daemons may attach if the control plane has keys.
 #include <string>
 
 #include "daemon/control/link_fixture.h"
@@ -47,7 +47,7 @@ TEST_F(ControllerLinkCurveTest, WhoDoesNotAttachIsToldWhy) {
     expect_words(obstacle_of(bare), "it asks for keys, and this daemon has none");
     expect_words(obstacle_of(wrong), "it does not have the key of " + folder_ + "/intruder");
     expect_words(obstacle_of(intruder), "it does not let the key of " + folder_);
-    // One line each, for the next ten seconds.
+    // Each reason is reported once in the next ten seconds.
     EXPECT_FALSE(until([&] { return bare.obstacles.size() > 1; }, milliseconds(1000)));
 }
 

@@ -1,4 +1,4 @@
-// Why a daemon and its controller do not come together: what each side says of it, and how soon.
+// Reason tests: what a daemon and its controller report, and how soon, if they cannot connect.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -21,7 +21,7 @@ namespace wire = protocol::control;
 
 constexpr base::Duration kSoon = std::chrono::seconds(3);
 
-// Standard error goes into a file, from now on to the end of this.
+// Redirects standard error to a file while this object lives.
 class LogFile {
   public:
     explicit LogFile(std::string path) : path_(std::move(path)), before_(dup(STDERR_FILENO)) {
@@ -65,7 +65,8 @@ class ControllerLinkReasonsTest : public LinkFixture {
         return config;
     }
 
-    // The daemon knows, and its handler was told; the controller's log has it, with the address. Empty words: that side is not there.
+    // Expects the words in the daemon's problem, in its handler's report, and, with the address, in
+    // the controller's log. Empty words: that side is absent.
     void expect_reasons(const ControllerLinkConfig& config, const std::string& daemons,
                         const std::string& controllers) {
         const auto began = base::now();
@@ -143,12 +144,12 @@ TEST_F(ControllerLinkReasonsTest, TheNameOfTheHostIsNotKnown) {
 }
 
 TEST_F(ControllerLinkReasonsTest, NobodyListens) {
-    serve({});  // and goes, so that the port is nobody's
+    serve({});  // and stops, so that the port is free
     server_.reset();
     expect_reasons(daemon_config("n1"), "nothing listens on port", "");
 }
 
-// A network of this thread's, and of those that it begins: with no way to anywhere.
+// A network namespace without routes for this thread, and for threads that it starts.
 class NoNetwork {
   public:
     NoNetwork() : before_(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {
@@ -169,14 +170,14 @@ class NoNetwork {
 TEST_F(ControllerLinkReasonsTest, NoWayLeadsThere) {
     const NoNetwork network;
     if (!network.made()) GTEST_SKIP() << "this user may not make a network namespace";
-    // A loop of this network's: ZeroMQ's thread begins with it.
+    // A loop created in this network namespace: its ZeroMQ thread starts there.
     endpoint_ = "tcp://10.1.2.3:7411";
     ControllerLinkConfig config = daemon_config("n1");
     config.insecure = true;
     expect_reasons(config, "10.1.2.3 cannot be reached (Network is unreachable)", "");
 }
 
-// A release that there is not yet, as each side meets it.
+// Each side meets a later release that does not exist yet.
 TEST_F(ControllerLinkReasonsTest, TheControllerSpeaksAnotherVersion) {
     auto context = control_zmq::Context::create().value();
     auto other = control_zmq::Socket::create(context, control_zmq::SocketType::router,

@@ -1,4 +1,4 @@
-// ControllerLink: what the controller says.
+// ControllerLink, receiving: the controller's messages.
 #include <algorithm>
 
 #include "daemon/control/controller_link_state.h"
@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A refused hello is said again at least so often.
+// Maximum delay before a refused hello is repeated.
 constexpr Duration kHelloLastRefused = std::chrono::seconds(1);
 
 }  // namespace
@@ -59,7 +59,7 @@ void ControllerLink::State::receive(std::span<const std::byte> bytes_untrusted) 
 }
 
 void ControllerLink::State::on_status_reply(const wire::StatusReply& table) {
-    // A document may have megabytes: it is read where the handler gets it.
+    // A document may have megabytes, so it is read straight into the message for the handler.
     control::FromController told;
     auto& reply = told.emplace<control::StatusReply>();
     if (!read(table, reply)) {
@@ -93,7 +93,7 @@ void ControllerLink::State::on_attached(const control::Attached& attached) {
     ++counters.attachments;
     expect_heartbeat();
     handler.on_attached(self);
-    // After what was said there, which is answered first.
+    // After the handler's messages, which are answered first.
     if (doubt.has_to_ask()) say_heartbeat();
 }
 
@@ -111,7 +111,7 @@ void ControllerLink::State::on_refused(const base::Error& error) {
 
 void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) {
     if (envelope.body_type() == wire::Body::Probe) {
-        // Any message proves that we live; a heartbeat is the one that is always right.
+        // Any message would prove that this node lives; a heartbeat is always valid.
         say_heartbeat();
         return;
     }
@@ -121,6 +121,7 @@ void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) 
         });
         return;
     }
+    if (const auto* reply = envelope.body_as_RecordingReply()) status.saw(reply->number());
     const auto is_read = read(envelope, message);
     if (is_read && *is_read)
         handler.on_message(message);

@@ -1,6 +1,8 @@
-// ControllerLink's state, and what it does at each turn. For the link's own files.
+// ControllerLink::State: the link's state, and its actions at each turn. Only for the link's own
+// files.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "daemon/control/clock_offset.h"
@@ -12,7 +14,8 @@
 
 namespace pace::daemon {
 
-// A hello that is not answered, or refused, is said again after this, then after twice as long, up to a last.
+// First delay before an unanswered or refused hello is repeated. The delay doubles each time, up to
+// a maximum.
 inline constexpr base::Duration kHelloFirst = std::chrono::milliseconds(50);
 
 struct ControllerLink::State {
@@ -20,15 +23,11 @@ struct ControllerLink::State {
     enum class Phase { attaching, attached, ended };
 
     State(base::EventLoop& event_loop, ControllerLinkConfig given, ControlHandler& control_handler)
-        : loop(event_loop),
-          config(std::move(given)),
-          handler(control_handler),
-          connection(event_loop, config.context, config.endpoint),
-          obstacle(config) {}
+        : loop(event_loop), config(std::move(given)), handler(control_handler), obstacle(config) {}
 
     void begin_attaching();
     bool hello_can_be_said() const {
-        return phase == Phase::attaching && hello_pending && connection.connected();
+        return phase == Phase::attaching && hello_pending && connection->connected();
     }
     void say_hello();
     void set_timer(base::Duration delay, void (State::*then)());
@@ -40,13 +39,13 @@ struct ControllerLink::State {
     bool say_heartbeat();
     void reconnect() {
         status.forget();
-        connection.reopen();
+        connection->reopen();
     }
     void detach(bool excluded, const std::string& reason);
     void check_connection();
 
     void receive(std::span<const std::byte> bytes_untrusted);
-    // Calls `then` with what the table says, if it can be read.
+    // Calls `then` with the message in `table`, if the table can be read.
     template <typename Message, typename Table, typename Then>
     void with(const Table& table, const Then& then);
     void on_status_reply(const protocol::control::StatusReply& table);
@@ -56,7 +55,7 @@ struct ControllerLink::State {
 
     bool transmit(std::span<const std::byte> message);
     void record(RecordKind kind, std::span<const std::byte> bytes) const;
-    // One envelope, valid until the next.
+    // Returns one envelope, valid until the next write().
     template <typename Message>
     std::span<const std::byte> write(const Message& said) {
         return writer.write(self, attachment, said);
@@ -67,7 +66,7 @@ struct ControllerLink::State {
     base::EventLoop& loop;
     ControllerLinkConfig config;
     ControlHandler& handler;
-    control::Connection connection;
+    std::unique_ptr<control::Connection> connection;  // never null
     control::Obstacle obstacle;
 
     Phase phase = Phase::attaching;
@@ -76,11 +75,12 @@ struct ControllerLink::State {
     control::NodeId last_self = 0;
     bool hello_pending = false;
     base::Duration hello_delay = kHelloFirst;
-    std::string refusal;  // said last
+    std::string refusal;  // the last one reported
     base::Duration refused_delay{};
     base::Duration heartbeat = std::chrono::milliseconds(200);
     uint64_t heartbeats = 0;
-    base::Duration silence_min{};  // sooner the controller gives up nobody
+    // The controller gives up no node after a shorter silence.
+    base::Duration silence_min{};
     Doubt doubt;
     ClockOffset clock;
     base::TimePoint heard{};
@@ -91,7 +91,8 @@ struct ControllerLink::State {
 
     protocol::EnvelopeWriter writer;
     control::StatusQuestions status;
-    control::FromController message;  // its memory serves every one of the same kind
+    // Reused, so that a message of the same kind needs no new memory.
+    control::FromController message;
     control::Heartbeat heartbeat_said;
     Counters counters;
 };

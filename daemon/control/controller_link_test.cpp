@@ -1,4 +1,5 @@
-// The link and the real controller in one process, over TCP loopback and inproc.
+// ControllerLink tests: the link and the real controller in one process, over TCP loopback and
+// inproc.
 
 #include "daemon/control/controller_link.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Over both wires: "tcp" between processes, "inproc" embedded.
+// Runs over both transports: "tcp" as between processes, "inproc" as embedded.
 class ControllerLinkTest : public LinkFixture, public testing::WithParamInterface<const char*> {
   protected:
     void SetUp() override {
@@ -38,11 +39,22 @@ class ControllerLinkTest : public LinkFixture, public testing::WithParamInterfac
         return made;
     }
 
-    // Two daemons with a worker each, in the job's first view.
+    // Puts one worker on each daemon, and waits for the job's first view.
     void start_job(TestDaemon& a, TestDaemon& b) {
         EXPECT_TRUE(a.link->send(join(0)));
         EXPECT_TRUE(b.link->send(join(1)));
         ASSERT_TRUE(until([&] { return !a.views.empty() && !b.views.empty(); }));
+    }
+
+    // When it is attached again, the daemon announces the job's worker.
+    void resume(TestDaemon& daemon, uint32_t rank, uint64_t epoch) {
+        daemon.announce = [this, &daemon, rank, epoch] {
+            control::WorkerJoin again = join(rank);
+            again.resume = true;
+            again.epoch = epoch;
+            again.iteration = 3;
+            daemon.link->send(again);
+        };
     }
 
     std::shared_ptr<control_zmq::Context> context_;
@@ -88,7 +100,7 @@ TEST_P(ControllerLinkTest, ReadySignalsComeBackAsOneOrder) {
     }
 }
 
-// From the hello of one daemon through the controller into what the other is told.
+// Follows the version from one daemon's hello through the controller to the other daemon.
 TEST_P(ControllerLinkTest, ViewsAndOrdersTellTheNcclOfEachMember) {
     ControllerLinkConfig with_nccl = config_of("a");
     with_nccl.nccl = 22105;
@@ -192,17 +204,8 @@ TEST_P(ControllerLinkTest, ARestartedControllerIsAttachedToAgain) {
     start_job(*a, *b);
     const auto token = a->accepted.at(0).token;
     const auto epoch = a->views.back().epoch;
-    const auto resume = [&](TestDaemon& daemon, uint32_t rank) {
-        daemon.announce = [&daemon, rank, epoch] {
-            control::WorkerJoin again = join(rank);
-            again.resume = true;
-            again.epoch = epoch;
-            again.iteration = 3;
-            daemon.link->send(again);
-        };
-    };
-    resume(*a, 0);
-    resume(*b, 1);
+    resume(*a, 0, epoch);
+    resume(*b, 1, epoch);
 
     server_.reset();
     ASSERT_TRUE(until([&] { return a->detachments == 1 && b->detachments == 1; }));
@@ -217,7 +220,7 @@ TEST_P(ControllerLinkTest, ARestartedControllerIsAttachedToAgain) {
     EXPECT_EQ(a->accepted[0].token, token) << "the job is the one from the journal";
     EXPECT_TRUE(a->link->controller_reachable());
 
-    // And it goes on.
+    // The job goes on.
     const control::JobId job = a->accepted[0].job;
     a->link->send(control::Ready{job, 0, 3, 7});
     b->link->send(control::Ready{job, 1, 3, 7});
@@ -233,7 +236,8 @@ TEST_P(ControllerLinkTest, AnExcludedDaemonAttachesAgainUnderANewNumber) {
     start(config);
     const auto a = daemon("a");
     const auto c = daemon("c");
-    // Its answer to the probe would come between the reports of two others.
+    // In the loop of the others, this daemon's answer to the probe would come between their
+    // reports.
     const auto busy = base::EventLoop::create().value();
     TestDaemon b(*busy, config_of("b"));
     ASSERT_NE(b.link, nullptr) << b.error.message;
@@ -286,7 +290,7 @@ TEST_F(ControllerLinkTcpTest, ALinkWaitsForAControllerThatIsNotThereYet) {
 }
 
 TEST_F(ControllerLinkTcpTest, AFrozenControllerIsNoticedByItsSilence) {
-    // A controller whose loop is never turned: its sockets live, nothing answers.
+    // A controller whose loop never runs: its sockets exist, but nothing answers.
     auto other = base::EventLoop::create().value();
     controller::ControllerConfig controller_config;
     controller_config.listen = {"tcp://127.0.0.1:0"};
@@ -304,7 +308,7 @@ TEST_F(ControllerLinkTcpTest, AFrozenControllerIsNoticedByItsSilence) {
     ASSERT_TRUE(until([&] { return a.detachments == 1; }));
     EXPECT_FALSE(a.link->controller_reachable());
     EXPECT_NE(a.detached_because.find("nothing heard"), std::string::npos) << a.detached_because;
-    // It wakes, and finds the daemon again.
+    // It wakes and serves the daemon again.
     ASSERT_TRUE(until([&] {
         other->turn(false);
         return a.link->attached();

@@ -12,7 +12,7 @@ class DoubtTest : public testing::Test {
     DoubtTest() { doubt_.expect(at(200), milliseconds(100)); }
 
     static base::TimePoint at(int ms) { return base::TimePoint{} + milliseconds(1000 + ms); }
-    // Comes by late.
+    // Runs the loop too late.
     void stand_still() {
         doubt_.look(at(1000));
         doubt_.expect(at(1200), milliseconds(100));
@@ -59,7 +59,7 @@ TEST_F(DoubtTest, OutlivesTheAttachmentInWhichItWasAskedAbout) {
     stand_still();
     doubt_.said(2);
     doubt_.detached();
-    doubt_.answered(2);  // on its way still
+    doubt_.answered(2);  // still in flight
     EXPECT_FALSE(is_sure());
     EXPECT_TRUE(doubt_.has_to_ask());
     doubt_.said(3);

@@ -1,4 +1,4 @@
-// The numbers by which daemon and controller name things.
+// Ids: the numbers by which daemon and controller name things.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What the link's tests share: a loop that is turned until something holds, a controller, daemons.
+// LinkFixture: shared by the link's tests: a loop that is turned until a condition holds, a
+// controller, daemons.
 #pragma once
 
 #include <cstdlib>
@@ -17,7 +18,7 @@
 
 namespace pace::daemon {
 
-// A daemon reduced to its link: it remembers what it was told, and answers views at once.
+// A daemon reduced to its link. It records what it is told, and answers views at once.
 class TestDaemon final : public ControlHandler {
   public:
     TestDaemon(base::EventLoop& loop, ControllerLinkConfig config) {
@@ -62,6 +63,8 @@ class TestDaemon final : public ControlHandler {
     void on(const control::NodeGone& node) { gone.push_back(node); }
     void on(const control::NodeKnown& node) { known.push_back(node); }
     void on(const control::StatusReply& reply) { status.push_back(reply); }
+    void on(const control::RecordingWanted& wanted) { recordings_wanted.push_back(wanted); }
+    void on(const control::RecordingReply& reply) { recordings.push_back(reply); }
     template <typename Other>
     void on(const Other& /*said*/) const {}
 
@@ -80,14 +83,16 @@ class TestDaemon final : public ControlHandler {
     std::vector<control::JoinAccepted> accepted;
     std::vector<control::JoinRefused> refused;
     std::vector<uint64_t> left;     // requests
-    std::vector<uint64_t> deleted;  // the same
+    std::vector<uint64_t> deleted;  // requests
     std::vector<control::CommitView> views;
     std::vector<control::GroupOrder> orders;
     std::vector<control::NodeGone> gone;
     std::vector<control::NodeKnown> known;
     std::vector<control::StatusReply> status;
+    std::vector<control::RecordingWanted> recordings_wanted;
+    std::vector<control::RecordingReply> recordings;
     base::Error error;
-    std::unique_ptr<ControllerLink> link;  // last: it goes first
+    std::unique_ptr<ControllerLink> link;  // last, so that it is destroyed first
 };
 
 class LinkFixture : public testing::Test {
@@ -102,11 +107,11 @@ class LinkFixture : public testing::Test {
         std::filesystem::remove_all(folder_);
     }
 
-    // Turns the loop until it holds; false after a generous deadline.
+    // Turns the loop until `holds()`. Returns false after a generous deadline.
     bool until(const std::function<bool()>& holds,
                base::Duration limit = std::chrono::seconds(20)) {
         const auto deadline = base::now() + limit;
-        // So that a turn never sleeps past the deadline.
+        // Keeps a turn from sleeping past the deadline.
         const base::Timer alarm = loop_->run_at(deadline, [] {});
         bool held = holds();
         while (!held && base::now() < deadline) {
@@ -119,7 +124,7 @@ class LinkFixture : public testing::Test {
     void serve(controller::ControllerConfig config,
                const std::shared_ptr<control_zmq::Context>& context = nullptr) {
         if (config.listen.empty()) config.listen = {"tcp://127.0.0.1:0"};
-        // ZeroMQ gives an endpoint free a moment after the socket was closed.
+        // ZeroMQ releases an endpoint a moment after its socket was closed.
         auto server = controller::ControllerServer::create(*loop_, context, config);
         const auto deadline = base::now() + std::chrono::seconds(20);
         while (!server && server.error().kind == base::ErrorKind::taken && base::now() < deadline)
@@ -166,7 +171,7 @@ class LinkFixture : public testing::Test {
         EXPECT_NE(text.find(words), std::string::npos) << text;
     }
 
-    // What it says first of why it is not attached, within three seconds of now.
+    // The daemon's first reason for not being attached, reported within three seconds from now.
     std::string obstacle_of(const TestDaemon& daemon) {
         EXPECT_TRUE(until([&] { return !daemon.obstacles.empty(); }, std::chrono::seconds(3)));
         return daemon.obstacles.empty() ? "" : daemon.obstacles.front().message;

@@ -1,4 +1,4 @@
-// What the daemon does with a lying controller's messages.
+// Lying-controller tests: how the daemon handles messages that no honest controller would send.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 namespace wire = protocol::control;
 
-// A controller that says what no controller would.
+// A controller that sends messages no honest one would.
 class LyingController : public LinkFixture {
   protected:
     void SetUp() override {
@@ -28,7 +28,7 @@ class LyingController : public LinkFixture {
         daemon_ = start_daemon("a");
     }
 
-    // Waits for a message of the daemon; remembers whence.
+    // Waits for a message of the daemon, and remembers its sender.
     bool heard(wire::Body type) {
         return until([&] {
             loop_->turn(false);
@@ -39,7 +39,7 @@ class LyingController : public LinkFixture {
                 attachment_ = envelope->attachment();
                 if (envelope->body_type() == type) return true;
             }
-            // The test's socket has no watch: keep turning without sleeping.
+            // The loop does not watch the test's socket, so keep turning without sleeping.
             loop_->defer(scope_.callback([] {}));
             return false;
         });

@@ -1,4 +1,5 @@
-// What the daemon and the controller say to each other: the messages of protocol/control.fbs, and the job options in them.
+// Control messages: the messages between daemon and controller of protocol/control.fbs, and the job
+// options in them.
 #pragma once
 
 #include <protocol/control_messages.h>
@@ -8,10 +9,10 @@
 
 namespace pace::daemon::control {
 
-// Declared once for both sides, in protocol/control.fbs.
+// Declared once for both sides, generated from protocol/control.fbs.
 using namespace protocol::messages;
 
-// As all of Pace declares them.
+// Declarations shared by all of Pace.
 using protocol::AskedOptions;
 using protocol::Compression;
 using protocol::DenseFallback;

@@ -10,11 +10,12 @@ using Kind = control_zmq::ConnectionEvent::Kind;
 
 namespace {
 
-// A connection is tried again several times in this.
+// ZeroMQ retries a connection several times within this.
 constexpr Duration kNoConnection = std::chrono::seconds(1);
 constexpr Duration kProbeInterval = std::chrono::seconds(5);
 
-// How much the outcome of a connection says; one that came about says that all before is over.
+// How much the outcome of a connection tells. The value 0 stands for a working connection, which
+// makes earlier outcomes obsolete.
 int detail(Kind kind) {
     switch (kind) {
         case Kind::accepted:
@@ -44,14 +45,16 @@ void Obstacle::begin(TimePoint now) {
 
 void Obstacle::on_event(const control_zmq::ConnectionEvent& event, TimePoint now) {
     outcome_at_ = now;
-    // Who has refused was there: what happens to another connection, or to the end of that one, is news.
+    // A controller that refused was there. So an event of another connection, or that connection's
+    // end, is news.
     const bool is_news = refusal_ || (event.kind == Kind::ended && outcome_ == Kind::greeted);
     if (is_news) {
         refusal_.reset();
         begin(now);
     }
     if (event.kind == Kind::ended) return;
-    // What says less does not replace what became of the connection before: whoever closes first decides which of the two is seen.
+    // An outcome that tells less does not replace the former one: it depends on which side closes
+    // first which of the two is seen.
     if (outcome_ && detail(event.kind) < detail(*outcome_)) return;
     outcome_ = event.kind;
 }
@@ -124,7 +127,8 @@ std::string Obstacle::words() const {
                        kElsewhere);
 }
 
-// Whoever closes first decides what is seen. A controller whose keys do not match ends the connection, too.
+// Which outcome is seen depends on which side closes first. A controller whose keys do not match
+// also ends the connection.
 std::string Obstacle::words_of_an_end() const {
     if (config_.secret_key_file.empty())
         return "what listens there ends the connection: it asks for keys, and this daemon has "

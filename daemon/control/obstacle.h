@@ -1,6 +1,7 @@
 // Obstacle: why this daemon is not attached to its controller, in words for its operator.
 //
-// Told by what becomes of the connections, by what the controller says, and, if nothing becomes of them at all, by a look of its own.
+// The sources are the events of the connections, the controller's refusals, and, if there are no
+// events, a probe of its own.
 #pragma once
 
 #include <optional>
@@ -17,31 +18,34 @@ namespace pace::daemon::control {
 
 class Obstacle {
   public:
-    // How long an attachment may take before something is said.
+    // How long an attachment may take before a complaint.
     static constexpr base::Duration kPatience = std::chrono::seconds(2);
 
-    // The config outlives this.
+    // `config` must outlive this object.
     explicit Obstacle(const ControllerLinkConfig& config) : config_(config) {}
 
     // The daemon is not attached from now on.
     void begin(base::TimePoint now);
     void on_event(const control_zmq::ConnectionEvent& event, base::TimePoint now);
-    // The controller has said so, and this is said on. It holds until something else becomes of the connection.
+    // The controller has refused, and the handler has been told so. The refusal is the reason until
+    // the next event of the connection.
     void on_refused(const base::Error& refusal, base::TimePoint now);
     bool is_refused() const { return refusal_.has_value(); }
     void on_attached() { refusal_.reset(); }
 
-    // The last connection has failed in the handshake, after which ZeroMQ may not try again.
+    // Whether the last connection failed in the handshake; ZeroMQ may not try again then.
     bool is_turned_away() const;
 
     struct Complaint {
         base::Error because;
         base::Duration since{};
     };
-    // What is to be said now; at growing intervals, if it is the same. Called several times a second while the daemon is not attached.
+    // Returns the complaint due now, if any; an unchanged one is due at growing intervals. Called
+    // several times a second while the daemon is not attached.
     std::optional<Complaint> look(base::TimePoint now);
 
-    // Why the daemon is not attached, as far as it is known by now; none as long as there is nothing to be said of it.
+    // Why the daemon is not attached, as far as known by now; none while there is nothing to
+    // report.
     std::optional<base::Error> problem(base::TimePoint now) const;
 
   private:

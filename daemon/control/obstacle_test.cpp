@@ -1,4 +1,4 @@
-// Why a daemon is not attached, as it is told where there are no keys.
+// Obstacle tests: the reported reasons why a daemon is not attached, without keys.
 #include "daemon/control/obstacle.h"
 
 #include <arpa/inet.h>
@@ -29,7 +29,8 @@ class ObstacleTest : public LinkFixture {
     }
 };
 
-// A port of loopback, on which connections wait for an accept() that never comes; or nobody listens, once it is closed.
+// A loopback port on which connections wait for an accept() that never comes. Once closed, nothing
+// listens there.
 struct Port {
     Port() : fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         address.sin_family = AF_INET;
@@ -45,7 +46,7 @@ struct Port {
 };
 
 TEST_F(ObstacleTest, IsThatNothingListensThere) {
-    const Port bound;  // and not listened on
+    const Port bound;  // does not listen
     TestDaemon daemon(*loop_, config_to(bound.endpoint));
     const std::string said = obstacle_of(daemon);
     expect_words(said, bound.endpoint);
@@ -89,7 +90,7 @@ TEST_F(ObstacleTest, OfANameThatIsTakenIsAnotherOnceTheControllerIsGone) {
     ASSERT_TRUE(until([&] { return !second.refusals.empty(); }));
     server_.reset();
     EXPECT_TRUE(until([&] { return says(second, "nothing listens on port"); }));
-    // Another one refuses it anew.
+    // Another controller accepts the port anew.
     controller::ControllerConfig config;
     config.listen = {endpoint_};
     serve(config);
@@ -100,7 +101,7 @@ TEST_F(ObstacleTest, OfANameThatIsTakenIsAnotherOnceTheControllerIsGone) {
 TEST_F(ObstacleTest, IsThatTheHostSwallowsWhatIsSentToIt) {
     const Port full;
     ASSERT_EQ(listen(full.fd.get(), 0), 0);
-    // One connection waits; what else comes is dropped without a word.
+    // One connection waits in the queue; the kernel drops further ones silently.
     std::vector<base::UniqueFd> waiting;
     for (int i = 0; i < 4; ++i) {
         waiting.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

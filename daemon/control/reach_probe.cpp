@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kConnectMs = 1000;
 
-// 0 if somebody accepts the connection, else the error's number.
+// Returns 0 if the connection is accepted, else the error's number.
 int connect_to(const addrinfo& address) {
     const base::UniqueFd fd(
         socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -38,7 +38,7 @@ std::string words_for(int error, const control_zmq::TcpEndpoint& where) {
     return fmt::format("{} cannot be reached ({})", where.host, std::strerror(error));
 }
 
-// Tells `told` what is known at each step, since each may take long.
+// Passes the current findings to `told` at each step, since each step may take long.
 template <typename Told>
 void look(const control_zmq::TcpEndpoint& where, const Told& told) {
     addrinfo hints{};

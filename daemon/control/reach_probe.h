@@ -1,4 +1,5 @@
-// ReachProbe: whether anything listens at a TCP address, and if not, why. ZeroMQ tries again and again without a word.
+// ReachProbe: whether anything listens at a TCP address, and if not, why. ZeroMQ itself retries
+// without reporting a reason.
 #pragma once
 
 #include <memory>
@@ -13,10 +14,12 @@ namespace pace::daemon::control {
 
 class ReachProbe {
   public:
-    // Looks in a thread of its own, since resolving a name blocks. Does nothing while one look is under way.
+    // Probes in a thread of its own, since resolving a name blocks. Does nothing while a probe
+    // runs.
     void begin(const control_zmq::TcpEndpoint& where);
 
-    // What is known by now; empty: it can be reached. None: nothing is known.
+    // The findings so far; an empty text means that the address can be reached. None: nothing is
+    // known.
     std::optional<std::string> found() const;
 
   private:

@@ -1,4 +1,5 @@
-// StatusQuestions: who waits for the controller's status document. One question is under way at a time; who asks meanwhile gets its answer, too.
+// StatusQuestions: the requests that wait for the controller's status document. Only one question
+// is in flight at a time; later requests share its answer.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,14 @@ namespace pace::daemon::control {
 
 class StatusQuestions {
   public:
-    // A question that is not answered for so long is asked again.
+    // A question without an answer for this long is asked again.
     static constexpr base::Duration kPatience = std::chrono::seconds(1);
 
-    // More are forgotten, the first ones first: their askers give up by themselves.
+    // Limit of waiting requests. Above it the oldest are forgotten; their askers give up by
+    // themselves.
     static constexpr size_t kWaitingMax = 4096;
 
-    // True if the question has to be sent now.
+    // Adds a request. Returns true if the question has to be sent now.
     bool ask(uint64_t request, base::TimePoint now) {
         if (waiting_.size() >= kWaitingMax) waiting_.erase(waiting_.begin());
         waiting_.push_back(request);
@@ -26,23 +28,27 @@ class StatusQuestions {
         asked_at_ = now;
         return true;
     }
-    // It could not be sent.
+    // To be called if the question could not be sent.
     void not_sent() {
         asked_ = false;
         waiting_.pop_back();
     }
 
-    // The number of the last answer over this connection, which the next question names.
+    // The number of the last answer over this connection; the next question names it.
     uint64_t seen() const { return seen_; }
 
-    // The answer with this number has come. Returns who waits for it.
+    // Another large answer with this number has come.
+    void saw(uint64_t number) { seen_ = number; }
+
+    // To be called when the answer with this number has come. Returns the requests that wait for
+    // it.
     std::vector<uint64_t> answered(uint64_t number) {
         seen_ = number;
         asked_ = false;
         return std::exchange(waiting_, {});
     }
 
-    // The connection is another one: what was under way is gone, and whoever waits asks again.
+    // To be called for a new connection: the question in flight is lost, and the askers ask again.
     void forget() { *this = {}; }
 
   private:

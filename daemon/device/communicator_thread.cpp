@@ -21,18 +21,19 @@ using base::cuda::ContextScope;
 
 namespace {
 
-// NCCL wakes nobody when it has done in its own threads what it has begun: it is asked, at once and then less and less often.
+// NCCL does not notify when its own threads have finished work. So it is polled, first at once and
+// then at growing intervals.
 constexpr base::Duration kAskFirst = std::chrono::microseconds(20);
 constexpr base::Duration kAskLast = std::chrono::milliseconds(5);
-// How often it is asked while a sum is under way whether a rank has failed.
+// Interval at which a running sum is checked for failed ranks.
 constexpr base::Duration kAskInSum = std::chrono::milliseconds(50);
-// A guess. Finalizing waits for the other ranks of this node, and one that is dead does not come.
+// A guess. Finalizing waits for the other ranks of this node, and a dead rank never comes.
 constexpr base::Duration kFinalizeMax = std::chrono::seconds(2);
-// A guess at what the threads may need to end when their process does.
+// A guess at the time that the threads may need to end at the end of their process.
 constexpr base::Duration kExitMax = std::chrono::seconds(5);
 
-// Those that have not been joined. Nobody waits for one but the end of the process, which would otherwise take CUDA away under it.
-// Never destroyed, as a thread may outlast even that.
+// The threads that have not been joined. Only the end of the process waits for them, since it would
+// otherwise remove CUDA while they use it. Never destroyed, as a thread may outlast even that wait.
 class RunningThreads {
   public:
     static RunningThreads& all() {
@@ -145,19 +146,19 @@ bool CommunicatorThread::change(Phase from, Phase to) {
     return true;
 }
 
-// Wakes the loop to look.
+// Wakes the loop.
 void CommunicatorThread::ring() const {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(news_.get(), &one, sizeof(one));
 }
 
-// False at once when it is another phase.
+// Pauses while the phase stays the same. Returns false as soon as it is another.
 bool CommunicatorThread::rest(Phase phase, base::Duration pause) {
     std::unique_lock lock(mutex_);
     return !changed_.wait_for(lock, pause, [&] { return phase_ != phase; });
 }
 
-// The phase in which the thread has something to do; `aborted` when it has nothing to do any more.
+// Waits for a phase in which the thread has work. Returns `aborted` if there is no work left.
 CommunicatorThread::Phase CommunicatorThread::next() {
     std::unique_lock lock(mutex_);
     changed_.wait(
@@ -168,7 +169,8 @@ CommunicatorThread::Phase CommunicatorThread::next() {
 void CommunicatorThread::run() {
     const Result<> held = hold_contexts();
     {
-        // After some calls NCCL sets the device that the thread had before: without one of ours that would open another GPU.
+        // After some calls NCCL restores the device that the thread had before. Without one of our
+        // contexts that would open another GPU.
         const ContextScope scope(driver_, members_.front().context);
         if (const auto made = held ? make() : held; !made)
             abort(made.error());
@@ -211,7 +213,8 @@ void CommunicatorThread::work() {
     }
 }
 
-// What `calls` begins, NCCL begins together. The group ends whatever happens in it, since it is the thread's.
+// Runs `calls` as one NCCL group, whose operations begin together. The group is always ended, even
+// after an error, since the thread owns it.
 template <typename Calls>
 Result<> CommunicatorThread::in_a_group(Calls calls) {
     PACE_TRY(library_.check(library_.group_start(), "group calls of NCCL"));
@@ -220,7 +223,7 @@ Result<> CommunicatorThread::in_a_group(Calls calls) {
     return called ? ended : called;
 }
 
-// Whether NCCL has done all that it has begun.
+// Whether NCCL has finished all operations that it has begun.
 Result<bool> CommunicatorThread::is_settled() {
     bool settled = true;
     for (const Member& member : members_) {
@@ -234,7 +237,7 @@ Result<bool> CommunicatorThread::is_settled() {
     return settled;
 }
 
-// Waits for that; false if it has not come by then, or it is another phase.
+// Waits until settled. Returns false at the deadline, or when the phase has changed.
 Result<bool> CommunicatorThread::settle(Phase phase, base::TimePoint deadline) {
     for (base::Duration pause = kAskFirst;; pause = std::min(2 * pause, kAskLast)) {
         PACE_TRY_ASSIGN(settled, is_settled());
@@ -250,7 +253,7 @@ std::string CommunicatorThread::members_text() const {
     return text + fmt::format(" of {} GPUs", world_);
 }
 
-// Each device's primary context, which the driver counts the holders of.
+// Retains each device's primary context, which the driver counts.
 Result<> CommunicatorThread::hold_contexts() {
     for (Member& member : members_) {
         base::cuda::CUdevice device = 0;
@@ -270,7 +273,7 @@ void CommunicatorThread::release_contexts() {
     }
 }
 
-// NCCL asks CUDA's runtime which device the thread uses, which is that of the context.
+// NCCL asks CUDA's runtime for the thread's device, which is that of the current context.
 Result<> CommunicatorThread::make_members() {
     for (Member& member : members_) {
         const ContextScope scope(driver_, member.context);
@@ -309,7 +312,8 @@ Result<> CommunicatorThread::queue_members() {
 
 Result<> CommunicatorThread::queue() {
     PACE_TRY(in_a_group([this] { return queue_members(); }));
-    // The first sum waits here until the other ranks connect, too: whoever waits for them too long aborts.
+    // The first sum waits here until the other ranks connect, too. A caller that waits too long
+    // aborts.
     PACE_TRY(settle(Phase::queueing, base::TimePoint::max()));
     return {};
 }
@@ -325,7 +329,8 @@ Result<> CommunicatorThread::finalize() {
     return {};
 }
 
-// May hang in NCCL, or on a device. Nobody waits for that but whoever must not free the memory before.
+// May hang in NCCL or on a device. Only callers that must not free the memory earlier wait for
+// this.
 void CommunicatorThread::abort_members() {
     for (Member& member : members_) {
         if (member.communicator == nullptr) continue;

@@ -1,12 +1,15 @@
-// CommunicatorThread: NCCL's communicators of the ranks that one GpuCommunicator has here, and the thread that alone calls NCCL for them.
+// CommunicatorThread: NCCL's communicators of the ranks that one GpuCommunicator has in this
+// process, and the only thread that calls NCCL for them.
 //
-// The loop tells it what to do, and is woken by a descriptor. The thread knows neither the loop nor a Device, and holds the devices'
-// contexts by itself: both may go while it still puts an end to its communicators.
+// The loop gives it commands, and it wakes the loop through a descriptor. The thread knows neither
+// the loop nor a Device and holds the devices' contexts itself: loop and Device may be gone while
+// it still ends its communicators.
 //
 //     making ──> idle ──> queueing ──> summing ──> idle …       idle ──> finalizing (let go)
 //     each of these, by an error or by abort() ──> aborting ──> aborted
 //
-// The loop makes queueing, and idle after summing; the thread makes the others. Either may make aborting.
+// The loop changes idle to queueing and summing to idle; the thread makes the other changes. Both
+// may change to aborting.
 #pragma once
 
 #include <memory>
@@ -28,12 +31,12 @@ class CommunicatorThread {
   public:
     enum class Phase {
         making,      // the ranks are meeting
-        idle,        // they have met, and nothing is under way
+        idle,        // all ranks have met, and nothing is in flight
         queueing,    // a sum is being put on the streams
-        summing,     // it is there; the streams tell when it ends
+        summing,     // the sum is on the streams, which tell when it ends
         aborting,    // reason() says why
-        aborted,     // what has begun on the streams ends by itself
-        finalizing,  // nobody is to hear of it any more
+        aborted,     // work begun on the streams ends by itself
+        finalizing,  // no caller waits any more
     };
     struct Rank {
         int ordinal = 0;  // of the device
@@ -46,22 +49,22 @@ class CommunicatorThread {
     CommunicatorThread(const CommunicatorThread&) = delete;
     CommunicatorThread& operator=(const CommunicatorThread&) = delete;
 
-    // Readable from when there is a phase that the loop has not made, until it is cleared.
+    // Readable after a change of phase that the loop did not make, until cleared.
     int descriptor() const { return news_.get(); }
     void clear_descriptor() const;
 
     Phase phase() const;
     base::Error reason() const;
 
-    // idle to queueing.
+    // Changes idle to queueing.
     void sum(std::vector<GpuCommunicator::Share> shares);
-    // summing to idle; false if an error was before that.
+    // Changes summing to idle. Returns false if an error came first.
     bool end_sum() { return change(Phase::summing, Phase::idle); }
-    // Any to aborting; nothing if it was before that.
+    // Changes any phase to aborting, unless the communicator aborts already.
     void abort(const base::Error& why);
-    // The last call: what is under way is aborted, what is idle is finalized.
+    // The last call: aborts a running sum, finalizes an idle communicator.
     void leave();
-    // False: the thread has not ended by then.
+    // Returns false if the thread has not ended by `deadline`.
     bool wait_for_end(base::TimePoint deadline);
 
   private:
@@ -112,7 +115,7 @@ class CommunicatorThread {
     bool ended_ = false;
     base::Error reason_;
 
-    // The thread's own, the shares from queueing on.
+    // Used only by the thread; `shares_` from queueing on.
     std::vector<Member> members_;
     std::vector<GpuCommunicator::Share> shares_;
 };

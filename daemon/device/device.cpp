@@ -52,7 +52,8 @@ Device::~Device() {
     if (context_ == nullptr) return;
     {
         const ContextScope scope = enter();
-        if (event_watch_) event_watch_->forget_all();  // and the memory and streams that they hold
+        // Also releases the memory and streams that callbacks hold.
+        if (event_watch_) event_watch_->forget_all();
         for (CUevent event : events_) (void)driver_.event_destroy(event);
     }
     CUdevice number = 0;
@@ -87,7 +88,7 @@ Result<CUevent> Device::take_event() {
 Result<> Device::follow(CUstream later, CUstream earlier) {
     const ContextScope scope = enter();
     PACE_TRY_ASSIGN(event, take_event());
-    free_events_.push_back(event);  // a wait that is queued needs it no more
+    free_events_.push_back(event);  // a queued wait no longer needs the event
     PACE_TRY(driver_.check(driver_.event_record(event, earlier), "mark a place in a stream"));
     return driver_.check(driver_.stream_wait_event(later, event, 0), "order two streams");
 }

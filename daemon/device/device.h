@@ -1,7 +1,7 @@
-// Device: one GPU of this node, opened: its primary context, and what is queued there.
+// Device: one opened GPU of this node: its primary context, and the work queued on it.
 //
-// All of it belongs to the loop's thread. Nothing here waits for the device: work is queued on streams, and what is to happen after it
-// comes back to the loop.
+// Used only in the loop's thread, except for free_bytes(). Nothing here waits for the device: work
+// is queued on streams, and the loop is called when the work has ended.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace pace::device {
 
-// What the driver says of a device; it need not be opened for that.
+// A device's properties as the driver reports them, even if the device is not open.
 struct Facts {
     int ordinal = 0;  // in this process
     base::cuda::CUuuid uuid{};
@@ -25,7 +25,7 @@ struct Facts {
     uint64_t bytes = 0;
     int capability_major = 0;
     int capability_minor = 0;
-    bool exports_descriptors = false;  // of its memory; otherwise handles
+    bool exports_descriptors = false;  // memory is exported by descriptors, otherwise by handles
 
     std::string id() const { return base::cuda::text_of(uuid); }
 };
@@ -34,10 +34,11 @@ base::Result<Facts> facts_of(const base::cuda::CudaDriver& driver, int ordinal);
 
 class Device {
   public:
-    // Blocks while the driver makes the context, up to seconds.
+    // Blocks while the driver creates the context, up to seconds.
     static base::Result<std::unique_ptr<Device>> open(const base::cuda::CudaDriver& driver,
                                                       Facts facts, base::EventLoop& loop);
-    // Not from inside a callback of when_done(); callbacks that have not come do not come. Waits for nothing.
+    // Must not be called in a callback of when_done(). Pending callbacks are dropped. Does not
+    // wait.
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -47,27 +48,28 @@ class Device {
     base::cuda::ContextScope enter() const { return {driver_, context_}; }
 
     base::Result<base::cuda::CUstream> create_stream();
-    // What is queued there goes on.
+    // Work queued on the stream goes on.
     void destroy_stream(base::cuda::CUstream stream);
 
-    // What is queued on `later` from now on waits for what is queued on `earlier` by now.
+    // Makes later work on `later` wait for all work queued so far on `earlier`.
     base::Result<> follow(base::cuda::CUstream later, base::cuda::CUstream earlier);
 
-    // Calls `callback` from the loop once all that is queued on the stream so far has ended, or the device has failed.
+    // Calls `callback` from the loop once all work queued on the stream so far has ended, or the
+    // device has failed.
     void when_done(base::cuda::CUstream stream,
                    std::function<void(const base::Result<>&)> callback);
 
-    // For events of other processes.
+    // Watches events of other processes.
     EventWatch& event_watch() { return *event_watch_; }
 
-    // Bytes that nobody has allocated, by whatever process.
+    // Free bytes of the device's memory; all processes' allocations count as used. Threads: any.
     base::Result<uint64_t> free_bytes() const;
 
   private:
     Device(const base::cuda::CudaDriver& driver, Facts facts, base::EventLoop& loop);
 
     base::Result<base::cuda::CUevent> take_event();
-    // An event behind what is queued on the stream by now.
+    // Records an event behind the work queued on the stream so far.
     base::Result<base::cuda::CUevent> mark(base::cuda::CUstream stream);
 
     const base::cuda::CudaDriver& driver_;
@@ -75,7 +77,7 @@ class Device {
     base::EventLoop& loop_;
     base::cuda::CUcontext context_ = nullptr;
     std::vector<base::cuda::CUevent> events_;       // all that were made
-    std::vector<base::cuda::CUevent> free_events_;  // of these
+    std::vector<base::cuda::CUevent> free_events_;  // subset of events_ not in use
     std::unique_ptr<EventWatch> event_watch_;
     base::Scope scope_;
 };

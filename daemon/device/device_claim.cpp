@@ -15,7 +15,7 @@ using base::UniqueFd;
 
 namespace {
 
-// The abstract namespace's names begin with a zero byte, and end where the length says.
+// Names in the abstract namespace begin with a zero byte; the length marks their end.
 socklen_t name_of(const std::string& id, sockaddr_un& ret_name) {
     const std::string text = "pace-device-" + id;
     ret_name = {};
@@ -30,7 +30,7 @@ Result<UniqueFd> open_socket() {
     return made;
 }
 
-// 0: it cannot be told.
+// Returns 0 if the owner is unknown.
 pid_t owner_of(const sockaddr_un& name, socklen_t length) {
     const auto socket = open_socket();
     if (!socket) return 0;

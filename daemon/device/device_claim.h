@@ -1,7 +1,8 @@
-// DeviceClaim: by which daemons on one machine notice that they use the same GPU.
+// DeviceClaim: lets daemons on one machine notice that they use the same GPU.
 //
-// A listening socket in the abstract namespace, named after the device: nothing lies about when its owner dies, and who connects
-// learns the owner's process. Containers with network namespaces of their own do not see each other.
+// The claim is a listening socket in the abstract namespace, named after the device. It vanishes
+// with its owner, and a process that connects learns the owner's process id. Containers with their
+// own network namespaces do not see each other's claims.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@
 
 namespace pace::device {
 
-// Holds the claim while it lives. ErrorKind::taken: another process holds it, which the message names.
+// Returns the claim, held while the descriptor is open. Error: taken, if another process holds it;
+// the message names that process.
 base::Result<base::UniqueFd> claim_device(const std::string& id);
 
 }  // namespace pace::device

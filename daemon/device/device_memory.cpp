@@ -25,7 +25,7 @@ Result<DeviceMemory> DeviceMemory::create(Device& device, size_t bytes) {
     return memory;
 }
 
-// On a stream of its own: no other work is waited for.
+// Uses its own stream, so that no other work is waited for.
 Result<> DeviceMemory::clear() {
     const CudaDriver& driver = device_->driver();
     PACE_TRY_ASSIGN(stream, device_->create_stream());
@@ -56,7 +56,7 @@ Result<> DeviceMemory::allocate_virtual(size_t bytes) {
         done = mapped ? Result<>() : Result<>(mapped.error());
         if (mapped) take(std::move(*mapped));
     }
-    (void)driver.mem_release(allocation);  // what is mapped stays
+    (void)driver.mem_release(allocation);  // the mapping stays
     return done;
 }
 
@@ -67,7 +67,7 @@ void DeviceMemory::take(CudaMapping mapping) {
 }
 
 Result<> DeviceMemory::allocate_plain(size_t bytes) {
-    // A handle names the whole block in which the driver has put the memory: none that others share.
+    // A handle names the driver's whole block. Rounding up keeps other allocations out of it.
     bytes = round_up(bytes, kAllocationStep);
     const CudaDriver& driver = device_->driver();
     const CUresult made = driver.mem_alloc(&address_, bytes);

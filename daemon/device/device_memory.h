@@ -1,8 +1,10 @@
-// DeviceMemory: memory of a GPU that this process has allocated, or taken over by its descriptor, and that others can map.
+// DeviceMemory: GPU memory that this process has allocated, or adopted by its descriptor, and that
+// other processes can map.
 //
-// Exported by a descriptor of the driver's virtual memory where the device can: then the memory lives as long as
-// anybody maps it or holds the descriptor, also when the daemon is gone. Otherwise by an inter-process handle: then it dies with
-// the process that allocated it. A trainer's own memory comes in the same two ways.
+// If the device supports it, memory is exported by a descriptor of the driver's virtual memory. The
+// memory then lives as long as a process maps it or holds the descriptor, even after the daemon.
+// Otherwise it is exported by an inter-process handle, and dies with the process that allocated it.
+// A trainer's own memory comes in the same two ways.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +18,7 @@
 
 namespace pace::device {
 
-// No allocation is smaller, so that no two share what a handle names.
+// The smallest allocation, so that no two allocations share the block that a handle names.
 inline constexpr size_t kAllocationStep = size_t{2} << 20U;
 
 constexpr size_t round_up(size_t bytes, size_t step) {
@@ -25,13 +27,14 @@ constexpr size_t round_up(size_t bytes, size_t step) {
 
 class DeviceMemory {
   public:
-    // Zeroed when this returns: whoever maps it knows none of our streams. Fails with `memory` if the device has not so much left.
+    // Allocates memory and zeroes it before this returns, since a process that maps it knows none
+    // of our streams. Error: memory, if the device has too little left.
     static base::Result<DeviceMemory> create(Device& device, size_t bytes);
-    // What somebody else has created, of `bytes` at least.
+    // Maps memory that another process has created, of at least `bytes`.
     static base::Result<DeviceMemory> adopt(Device& device, base::UniqueFd descriptor,
                                             size_t bytes);
-    // What another process has allocated and still has: `bytes` from `offset` on in the block that the handle names. Fails with `invalid`
-    // if they are not all in it.
+    // Maps `bytes` from `offset` on in the block that `handle` names. Another process has allocated
+    // the block and still holds it. Error: invalid, if the range is not within the block.
     static base::Result<DeviceMemory> open(Device& device, const base::cuda::CUipcMemHandle& handle,
                                            uint64_t offset, size_t bytes);
     DeviceMemory(DeviceMemory&& other) noexcept;
@@ -40,9 +43,9 @@ class DeviceMemory {
 
     Device& device() const { return *device_; }
     base::cuda::CUdeviceptr address() const { return address_; }
-    // As it was asked for, rounded up to what the device allocates.
+    // The requested size, rounded up to the device's allocation step.
     size_t size() const { return size_; }
-    // It goes with the process that has allocated it, which is not this one.
+    // Whether another process has allocated the memory, with which it goes.
     bool is_lent() const { return opened_ != 0; }
     int fd() const { return descriptor_.get(); }  // -1: see handle()
     const base::cuda::CUipcMemHandle& handle() const { return handle_; }
@@ -58,9 +61,11 @@ class DeviceMemory {
 
     Device* device_ = nullptr;  // null: moved from
     base::cuda::CUdeviceptr address_ = 0;
-    base::cuda::CUdeviceptr opened_ = 0;  // the block, if it is another process's
+    // Start of the block, if it is another process's.
+    base::cuda::CUdeviceptr opened_ = 0;
     size_t size_ = 0;
-    std::optional<base::cuda::CudaMapping> mapping_;  // none: allocated as the driver likes
+    // None if the memory comes from the driver's plain allocator.
+    std::optional<base::cuda::CudaMapping> mapping_;
     base::UniqueFd descriptor_;
     base::cuda::CUipcMemHandle handle_{};
 };

@@ -28,7 +28,7 @@ void Devices::look() {
     }
     driver_ = *driver;
     int count = 0;
-    (void)driver_->device_get_count(&count);  // an error is: none
+    (void)driver_->device_get_count(&count);  // an error means none
     if (count == 0) absence_ = "the NVIDIA driver finds no GPU";
     for (int ordinal = 0; ordinal < count; ++ordinal) {
         auto facts = facts_of(*driver_, ordinal);
@@ -124,6 +124,13 @@ std::vector<Devices::Summary> Devices::list() const {
                 *entry.kernels ? (**entry.kernels)->name : entry.kernels->error().message;
     }
     return summaries;
+}
+
+std::vector<Devices::Known> Devices::known() const {
+    std::vector<Known> known;
+    for (const Entry& entry : entries_)
+        known.push_back({entry.facts.name, entry.facts.bytes, entry.device.get()});
+    return known;
 }
 
 }  // namespace pace::device

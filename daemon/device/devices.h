@@ -1,6 +1,7 @@
-// Devices: the GPUs of this node, looked for when told, and opened when they are first used.
+// Devices: the GPUs of this node, discovered on request and opened at their first use.
 //
-// That there is none is no fault: then `absence` says why, and all that needs none goes on. The driver is not touched before.
+// A node without a GPU is no error: `absence` gives the reason, and everything that needs no GPU
+// works. The driver is not touched before the discovery.
 #pragma once
 
 #include <map>
@@ -26,32 +27,42 @@ class Devices {
     Devices(base::EventLoop& loop, DeviceOptions options)
         : loop_(loop), options_(std::move(options)) {}
 
-    // Looks what there is, once; find() does, too. May block for seconds.
+    // Discovers the devices, once; find() does so as well. May block for seconds.
     void look();
 
-    // The device of this number, opened. Fails with `not_found` and the reason if there is none at all, or the numbers of those that
-    // there are. May block for seconds, the first time.
+    // Returns the device with this UUID, opened. Error: not_found, with the reason if there is no
+    // GPU at all, else with the UUIDs of the existing ones. May block for seconds at the first use.
     base::Result<Device*> find(const base::cuda::CUuuid& uuid);
 
-    // The kernels, if there is a plug-in that works with the device. Fails with the reason why not.
+    // Returns the kernels, if there is a plug-in that works with the device. The error says why
+    // not.
     base::Result<const pace_device_plugin_table*> kernels(const Device& device);
 
-    // For whoever asks, of what has been looked at.
+    // Describes a discovered device, for reports.
     struct Summary {
         Facts facts;
         bool open = false;
-        uint64_t free_bytes = 0;         // of one that is open
-        std::vector<std::string> peers;  // devices that it reads and writes by itself
-        // What is to be said of another daemon there; empty: none is known.
+        uint64_t free_bytes = 0;  // only of an open device
+        // Devices whose memory this one reads and writes directly.
+        std::vector<std::string> peers;
+        // Description of another daemon that uses the device; empty: none is known.
         std::string shared_with;
-        std::string kernels;  // of one that is open: the plug-in, or why there is none
+        // Only of an open device: the plug-in, or why there is none.
+        std::string kernels;
     };
     std::vector<Summary> list() const;
+    // The same in short; the driver is not asked. `device` is null unless it is open, and lives as
+    // long as this.
+    struct Known {
+        std::string name;
+        uint64_t bytes = 0;
+        const Device* device = nullptr;
+    };
+    std::vector<Known> known() const;
     // Why there is no device; empty: there is one.
     std::string absence() const { return looked_ ? absence_ : "nobody has asked for one yet"; }
-    int driver_version() const {
-        return driver_ == nullptr ? 0 : driver_->version;
-    }  // 0: no driver
+    // 0: no driver.
+    int driver_version() const { return driver_ == nullptr ? 0 : driver_->version; }
 
   private:
     struct Entry {

@@ -1,4 +1,4 @@
-// The node's GPUs, with the simulated driver: what is found, opened, refused and said.
+// Devices tests: with the simulated driver, which GPUs are found, opened, refused and reported.
 #include "daemon/device/devices.h"
 
 #include <poll.h>
@@ -42,14 +42,14 @@ class DevicesTest : public testing::Test {
         EXPECT_TRUE(found) << found.error().message;
         return **found;
     }
-    // Until what is queued has ended.
+    // Waits until all queued work has ended.
     Result<> await(Device& device, CUstream stream) {
         std::optional<Result<>> ended;
         device.when_done(stream, [&](const Result<>& result) { ended = result; });
         while (!ended) loop_->turn(true);
         return *ended;
     }
-    // What opening this plug-in says.
+    // Returns the error of opening this plug-in.
     std::string complaint(const char* folder) {
         Devices others(*loop_, {false, folder});
         others.look();
@@ -170,7 +170,8 @@ TEST_F(DevicesTest, WhatFollowsAStreamWaitsForIt) {
     device.destroy_stream(*late);
 }
 
-// Events that have been recorded nowhere have come: what is told follows from the order in which they were added.
+// Events that were never recorded count as reached, so the order of the callbacks follows from the
+// order of add().
 TEST_F(DevicesTest, EventsAreToldInTurnAndTheForgottenNever) {
     Device& device = first();
     base::cuda::CUevent event = nullptr;

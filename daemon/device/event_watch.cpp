@@ -19,7 +19,7 @@ using namespace base::cuda;  // the driver's own names
 
 namespace {
 
-// A question costs about a microsecond.
+// One query costs about a microsecond.
 constexpr base::Duration kAskAgainMin = std::chrono::microseconds(20);
 constexpr base::Duration kAskAgainMax = std::chrono::milliseconds(1);
 constexpr int kShareOfTheWait = 8;
@@ -32,7 +32,7 @@ Result<std::unique_ptr<EventWatch>> EventWatch::create(const Device& device,
     if (!timer.valid()) return base::make_errno_error(errno, "create a timer");
     const int fd = timer.get();
     std::unique_ptr<EventWatch> watch(new EventWatch(device, loop, std::move(timer)));
-    // It only ends the loop's sleep: the look itself is a poller's.
+    // The timer only ends the loop's sleep; poll() queries the events.
     PACE_TRY(loop.watch(fd, EPOLLIN, [fd](uint32_t) {
         uint64_t times = 0;
         [[maybe_unused]] const ssize_t got = read(fd, &times, sizeof(times));
@@ -54,7 +54,7 @@ void EventWatch::add(const void* owner, CUevent event, Callback callback) {
     Line& line = lines_[owner];
     if (line.events.empty()) line.since = now;
     line.events.push_back({event, std::move(callback)});
-    next_look_ = now;  // it may have come long ago
+    next_look_ = now;  // the event may have been reached long ago
 }
 
 void EventWatch::forget(const void* owner) {
@@ -79,7 +79,7 @@ void EventWatch::take(Line& line, TimePoint now,
     }
 }
 
-// What callbacks hold may add others when it goes.
+// Destroying callbacks may add others, hence the loop.
 void EventWatch::forget_all() {
     while (!lines_.empty()) forget(lines_.begin()->first);
 }
@@ -101,7 +101,7 @@ bool EventWatch::poll() {
     return !due.empty();
 }
 
-// For whoever has waited for the shortest time.
+// The interval follows the owner that has waited for the shortest time.
 void EventWatch::plan(TimePoint now) {
     TimePoint youngest = lines_.begin()->second.since;
     for (const auto& [owner, line] : lines_) youngest = std::max(youngest, line.since);

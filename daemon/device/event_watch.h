@@ -1,11 +1,13 @@
-// EventWatch: events of trainers' streams and of ours, asked for until the streams have come to them.
+// EventWatch: polls events of the trainers' streams and of ours until the streams have reached
+// them.
 //
-// No stream of ours waits for another process. A context has few queues on its GPU, and streams beyond these share them: a wait that
-// takes long, or whose trainer is killed meanwhile, would hold whatever else has come into its queue. Nor does a stream call the host:
-// that stops it until the host has answered, and a failed device never calls. So the host asks, each time after an eighth of the time that
-// it has waited by then, within limits: it learns of each event at most so much too late.
+// None of our streams waits for another process. A context has few queues on its GPU, and further
+// streams share them: a long wait, or one whose trainer is killed, would block all other work in
+// its queue. Streams do not call the host either: such a call stops a stream until the host has
+// answered, and a failed device never calls. So the host polls. The interval is an eighth of the
+// time waited so far, within limits, so an event is noticed at most that much too late.
 //
-// All of it belongs to the loop's thread.
+// Used only in the loop's thread.
 #pragma once
 
 #include <deque>
@@ -29,17 +31,18 @@ class EventWatch : private base::Poller {
   public:
     using Callback = std::function<void(const base::Result<>&)>;
 
-    // The device outlives it.
+    // `device` must outlive the watch.
     static base::Result<std::unique_ptr<EventWatch>> create(const Device& device,
                                                             base::EventLoop& loop);
     ~EventWatch() override;
     EventWatch(const EventWatch&) = delete;
     EventWatch& operator=(const EventWatch&) = delete;
 
-    // Calls back from the loop when what the event was recorded behind has ended, or the device has failed; those of one `owner` one
-    // after the other. Null: no event, it comes once those before it have.
+    // Calls back from the loop when the work before the event has ended, or the device has failed.
+    // Callbacks of one `owner` come in the order of add(). A null event counts as reached once the
+    // owner's earlier events are.
     void add(const void* owner, base::cuda::CUevent event, Callback callback);
-    // Of what this owner has added nothing comes any more: its events may be closed then.
+    // Drops all callbacks of this owner; its events may be closed afterwards.
     void forget(const void* owner);
     void forget_all();
 
@@ -50,7 +53,7 @@ class EventWatch : private base::Poller {
     };
     struct Line {
         std::deque<Awaited> events;  // never empty
-        base::TimePoint since;       // when the first of them began to be asked for
+        base::TimePoint since;       // when polling of the first event began
     };
 
     EventWatch(const Device& device, base::EventLoop& loop, base::UniqueFd timer);
@@ -58,7 +61,7 @@ class EventWatch : private base::Poller {
     bool poll() override;
     bool arm() override;
 
-    // Takes those that have come.
+    // Removes the reached events from the line and collects their callbacks.
     void take(Line& line, base::TimePoint now,
               std::vector<std::pair<Callback, base::Result<>>>& ret_due);
     void plan(base::TimePoint now);

@@ -77,7 +77,7 @@ Result<> GpuCommunicator::begin(const NcclLibrary& library, const GroupId& id, u
     return listening;
 }
 
-// The loop is not touched: it may be what ends.
+// Does not touch the loop, which may be ending.
 GpuCommunicator::~GpuCommunicator() {
     if (thread_ != nullptr) thread_->leave();
 }
@@ -90,7 +90,7 @@ GpuCommunicator::State GpuCommunicator::state() const {
         case Phase::idle:
         case Phase::queueing:
         case Phase::summing:
-            // The thread may be ahead of what has been told.
+            // The thread may be ahead of the callbacks.
             return ready_ ? State::making : State::ready;
         case Phase::aborting:
         case Phase::aborted:
@@ -100,7 +100,7 @@ GpuCommunicator::State GpuCommunicator::state() const {
     return State::broken;
 }
 
-// Only while a callback is due; meanwhile the loop holds this communicator.
+// Watches only while a callback is pending; meanwhile the loop holds this communicator.
 Result<> GpuCommunicator::listen() {
     return loop_.watch(thread_->descriptor(), EPOLLIN, [self = shared_from_this()](uint32_t) {
         self->thread_->clear_descriptor();
@@ -111,26 +111,27 @@ Result<> GpuCommunicator::listen() {
 void GpuCommunicator::finish(Callback& callback, const Result<>& result) {
     if (thread_ != nullptr) loop_.unwatch(thread_->descriptor());
     const Callback taken = std::exchange(callback, nullptr);
-    taken(result);  // may begin the next sum, or let go of this communicator
+    taken(result);  // may begin the next sum, or drop this communicator
 }
 
 void GpuCommunicator::look() {
     const auto self = shared_from_this();
     const Phase phase = thread_->phase();
     if (ready_ && phase == Phase::idle) return finish(ready_, {});
-    // No memory is NCCL's yet: how long it takes to give up is nobody's concern.
+    // NCCL uses no memory of the caller yet, so nothing needs to wait for its abort.
     if (ready_ && phase >= Phase::aborting) return finish(ready_, thread_->reason());
     if (ended_) look_at_sum();
 }
 
-// Whether it has ended well or not, its streams must have come past it.
+// Whether the sum succeeded or not, the streams must first have passed it.
 void GpuCommunicator::look_at_sum() {
     const Phase phase = thread_->phase();
     if (phase != Phase::summing && phase != Phase::aborted) return;
     if (!std::exchange(awaiting_, true)) return await_streams();
     if (streams_left_ > 0) return;
     if (phase == Phase::aborted) return finish(ended_, thread_->reason());
-    // Otherwise NCCL has reported an error meanwhile, and nobody knows what ended the kernels: `aborted` comes.
+    // On false, NCCL has reported an error meanwhile, and the kernels may have ended wrongly:
+    // `aborted` follows.
     if (thread_->end_sum()) finish(ended_, {});
 }
 
@@ -139,7 +140,8 @@ void GpuCommunicator::await_streams() {
     for (size_t i = 0; i < ranks_.size(); ++i) {
         ranks_[i].device->when_done(streams_[i],
                                     [self = shared_from_this()](const Result<>& result) {
-                                        // At once: the kernels of the other devices may wait for this one's.
+                                        // Abort at once: the kernels of the other devices may wait
+                                        // for this one's.
                                         if (!result) self->thread_->abort(result.error());
                                         if (--self->streams_left_ == 0) self->look();
                                     });

@@ -1,14 +1,17 @@
-// GpuCommunicator: sums over GPUs of one or several daemons, by NCCL; this process holds one or more of the ranks.
+// GpuCommunicator: sums over GPUs of one or several daemons, by NCCL. This process holds one or
+// more of the ranks.
 //
-// All of it belongs to the loop's thread, and nothing in it blocks. NCCL is called by a thread of the communicator's own
-// (communicator_thread.h), since any of its calls may block: even those of a communicator that is made not to.
+// Used only in the loop's thread, and nothing in it blocks. A thread of the communicator calls NCCL
+// (communicator_thread.h), since any NCCL call may block, even for communicators created as
+// non-blocking.
 //
-// What is begun ends with exactly one call of its callback, whether the caller still holds the communicator or not; only with the loop do
-// callbacks go that have not come. Devices must outlive what is under way. A communicator that is let go, ready and idle, is
-// finalized in the background; one that is broken has been given up there.
+// Each started operation ends with exactly one call of its callback, whether or not the caller
+// still holds the communicator. Pending callbacks are dropped only with the loop. Devices must
+// outlive running operations. A communicator that is let go while ready and idle is finalized in
+// the background; a broken one has already been aborted there.
 //
-// While a sum is under way, one of its kernels may wait on a GPU for ranks elsewhere. Any call of CUDA that waits for the whole device
-// (freeing memory, say) waits for them, too.
+// During a sum, one of its kernels may wait on a GPU for ranks elsewhere. Any CUDA call that waits
+// for the whole device (such as freeing memory) then waits for them, too.
 #pragma once
 
 #include <array>
@@ -30,39 +33,41 @@ namespace pace::device {
 
 class CommunicatorThread;
 
-// By which the ranks of one communicator find each other: one process makes it and tells the others.
+// By this id the ranks of one communicator find each other: one process makes the id and sends it
+// to the others.
 struct GroupId {
     std::array<std::byte, sizeof(ncclUniqueId)> bytes{};
 };
 
-// Good for one communicator. Any thread. May block for seconds the first time, as NCCL is loaded and looks at the node's networks.
+// Returns an id for one communicator. Any thread. The first call may block for seconds, while NCCL
+// is loaded and inspects the node's networks.
 base::Result<GroupId> make_group_id();
 
 class GpuCommunicator : public std::enable_shared_from_this<GpuCommunicator> {
   public:
     using Callback = std::function<void(const base::Result<>&)>;
 
-    // Of this process; its devices and ranks are distinct.
+    // A rank of this process. Devices and ranks must be distinct.
     struct Rank {
         Device* device = nullptr;
         uint32_t rank = 0;
     };
-    // Device memory of one element type; `dtype` as in plugin.h: f32, f64, f16 or bf16.
+    // Device memory of one element type. `dtype` as in plugin.h: f32, f64, f16 or bf16.
     struct Segment {
         void* data = nullptr;
         uint64_t count = 0;
         uint32_t dtype = 0;
     };
-    // What a local rank brings, and the stream of its device in whose turn it is summed. All ranks bring as many segments, of the same
-    // types and counts.
+    // A local rank's segments, and the stream of its device in whose order they are summed. All
+    // ranks have the same number of segments, of the same types and counts.
     struct Share {
         base::cuda::CUstream stream = nullptr;
         std::vector<Segment> segments;
     };
     enum class State { making, ready, broken };
 
-    // Begins to make it. `ready` comes when all ranks of the `world` have met, or with the reason why not: `timeout` if they
-    // have not within `deadline`.
+    // Begins to make a communicator. `ready` is called when all `world` ranks have met, or with the
+    // error; `timeout` if they have not met within `deadline`.
     static std::shared_ptr<GpuCommunicator> create(base::EventLoop& loop,
                                                    const NcclLibrary& library, const GroupId& id,
                                                    uint32_t world, std::vector<Rank> ranks,
@@ -73,14 +78,17 @@ class GpuCommunicator : public std::enable_shared_from_this<GpuCommunicator> {
 
     State state() const;
 
-    // Sums each segment over all ranks, in place: for each local rank, in the order of create(), what is in `shares`. `ended` comes when
-    // the sums have ended on all local streams, or with an error; until then the memory and the streams are the communicator's:
-    // what a stream is given meanwhile may come before the sum or behind it. One sum at a time. A call that does not fit (`invalid`) begins
-    // nothing and breaks nothing; after any other error, one of NCCL's own `invalid` too, the communicator is broken, as state() says.
+    // Sums each segment over all ranks, in place. `shares` holds each local rank's share, in the
+    // order of create(). `ended` is called when the sums have ended on all local streams, or with
+    // an error. Until then the communicator owns the memory and the streams; other work put on a
+    // stream meanwhile may run before or after the sum. Only one sum at a time. A call with wrong
+    // arguments (`invalid`) starts nothing and breaks nothing. Any other error breaks the
+    // communicator, as state() tells, even an `invalid` from NCCL itself.
     void sum(std::vector<Share> shares, Callback ended);
 
-    // Breaks it, and gives up what is under way. `ready` comes with `why`; `ended`, too, but once NCCL touches the memory no more, however
-    // long that takes: a deadline would have the caller free memory under a running kernel.
+    // Breaks the communicator and aborts running operations. `ready` is called with `why`. So is
+    // `ended`, but only when NCCL no longer touches the memory, however long that takes: with a
+    // deadline, the caller might free memory under a running kernel.
     void abort(const base::Error& why);
 
   private:
@@ -99,12 +107,12 @@ class GpuCommunicator : public std::enable_shared_from_this<GpuCommunicator> {
 
     base::EventLoop& loop_;
     std::vector<Rank> ranks_;
-    std::shared_ptr<CommunicatorThread> thread_;  // null: it could not be begun
-    Callback ready_;                              // due
-    Callback ended_;                              // due
-    std::vector<base::cuda::CUstream> streams_;   // of the sum that is under way
-    bool awaiting_ = false;                       // streams_ have been asked
-    size_t streams_left_ = 0;                     // that have not come so far
+    std::shared_ptr<CommunicatorThread> thread_;  // null: it could not be started
+    Callback ready_;                              // pending, or null
+    Callback ended_;                              // pending, or null
+    std::vector<base::cuda::CUstream> streams_;   // of the running sum
+    bool awaiting_ = false;                       // streams_ are being awaited
+    size_t streams_left_ = 0;  // streams that have not reached the end of the sum
 };
 
 }  // namespace pace::device

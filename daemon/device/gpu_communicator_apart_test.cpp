@@ -1,4 +1,4 @@
-// Sums over the GPUs of two processes, one of which may die.
+// GpuCommunicator tests: sums over the GPUs of two processes, one of which may die.
 #include "daemon/device/gpu_communicator_fixture.h"
 
 namespace pace::device {
@@ -7,7 +7,7 @@ namespace {
 using simulated_gpu::Apart;
 using simulated_gpu::Line;
 
-// A rank of two, on its only GPU.
+// One of two ranks, on its process's only GPU.
 struct Member {
     Member(Line& its_line, uint32_t rank) : line(its_line) {
         const GroupId id = rank == 0 ? *make_group_id() : line.receive<GroupId>();
@@ -30,7 +30,7 @@ struct Member {
     std::shared_ptr<GpuCommunicator> communicator;
 };
 
-// Both ranks, in processes with a GPU each.
+// Both ranks, in processes with one GPU each.
 class Both {
   public:
     Both(const std::string& gpu_of_first, const std::string& gpu_of_second,
@@ -68,13 +68,13 @@ TEST(GpuCommunicatorApart, ProcessesSumAlike) {
     EXPECT_EQ(both.second().end(), 0);
 }
 
-// Whichever it is that has made the group.
+// Either process may be killed, even the one that made the group id.
 TEST(GpuCommunicatorApart, AProcessThatIsKilledEndsTheOthersSum) {
     const auto survive = [](Member& member) {
         member.sum_once();
         Outcome ended;
         member.gpus.sum(*member.communicator, {0}, ended);
-        member.gpus.loop->turn(true);  // it is on the stream
+        member.gpus.loop->turn(true);  // the sum is on the stream
         member.line.tell();
         member.gpus.await(ended);
         EXPECT_TRUE(ended.failed(ErrorKind::unavailable)) << ended.text();
@@ -82,7 +82,7 @@ TEST(GpuCommunicatorApart, AProcessThatIsKilledEndsTheOthersSum) {
     };
     const auto die = [](Member& member) {
         member.sum_once();
-        member.line.await();  // in vain
+        member.line.await();  // never comes
     };
     {
         Both both("0", "1", survive, die);
@@ -105,7 +105,7 @@ TEST(GpuCommunicatorApart, TwoRanksOnOneGpuAreRefused) {
         member.line.await();
     };
     Both both("1", "1", be_refused, be_refused);
-    // One that leaves early would be another reason for the other.
+    // Both wait here, since a rank that leaves early would be another reason for an error.
     both.first().line().await();
     both.second().line().await();
     both.first().line().tell();

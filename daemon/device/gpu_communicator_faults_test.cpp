@@ -1,4 +1,5 @@
-// Sums over GPUs that do not come about: ranks that stay away or leave, calls and devices that fail, a NCCL that is too old.
+// GpuCommunicator tests: sums over GPUs that fail: absent or leaving ranks, failing calls and
+// devices, a NCCL that is too old.
 #include "daemon/device/gpu_communicator_fixture.h"
 
 namespace pace::device {
@@ -59,7 +60,7 @@ TEST(GpuCommunicator, AnAbortedSumEndsWhenItsStreamHas) {
         Outcome ended;
         pair.gpus.sum(*pair.parts[0], {0}, ended);
         pair.parts[0]->abort(why());
-        // That it has left shows where the other waits for it.
+        // The other rank's error shows that this one has left.
         Outcome other;
         pair.gpus.sum(*pair.parts[1], {1}, other);
         pair.gpus.await(other);

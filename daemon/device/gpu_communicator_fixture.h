@@ -1,4 +1,4 @@
-// What the tests of GpuCommunicator share: processes with simulated GPUs and NCCL, and what they do with them.
+// GpuCommunicator test fixture: processes with simulated GPUs and NCCL, and operations on them.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ using std::chrono::minutes;
 // As in plugin.h.
 enum DType : uint32_t { kF32 = 1, kF64 = 2, kF16 = 3, kBf16 = 4 };
 
-// A test in a process with so many GPUs and these faults.
+// Runs a test in a process with `count` GPUs and these faults.
 inline void with_gpus(int count, const std::string& nccl_faults,
                       const std::function<void()>& test) {
     simulated_gpu::apart(
@@ -40,7 +40,7 @@ inline void with_gpus(int count, const std::string& nccl_faults,
         });
 }
 
-// A callback, and what it was called with.
+// A callback that records its result.
 struct Outcome {
     std::optional<Result<>> result;
 
@@ -82,7 +82,7 @@ class Gpus {
         turn_until([&] { return outcome.result.has_value(); });
     }
 
-    // Of these ranks, each on the device of its number.
+    // Begins a communicator with these local ranks, each on the device of the same number.
     std::shared_ptr<GpuCommunicator> begin(const GroupId& id, uint32_t world,
                                            const std::vector<uint32_t>& ranks, Outcome& ready,
                                            base::Duration deadline = minutes(1)) const {
@@ -91,7 +91,7 @@ class Gpus {
         return GpuCommunicator::create(*loop, **NcclLibrary::get(), id, world, here, deadline,
                                        ready.callback());
     }
-    // One of all its GPUs, or several that are made together.
+    // Makes one communicator of all GPUs, or several together.
     std::shared_ptr<GpuCommunicator> make() const {
         std::vector<uint32_t> all;
         while (all.size() < devices.size()) all.push_back(static_cast<uint32_t>(all.size()));
@@ -112,7 +112,7 @@ class Gpus {
         return made;
     }
 
-    // In each GPU's stream: what is in its memory from `at` on.
+    // Writes to a GPU's memory from `at` on, in the order of its stream.
     template <typename Element>
     void write(size_t gpu, size_t at, const std::vector<Element>& values) {
         const auto scope = devices[gpu]->enter();
@@ -135,7 +135,7 @@ class Gpus {
     GpuCommunicator::Segment segment(size_t gpu, size_t at, uint64_t count, uint32_t type) const {
         return {reinterpret_cast<void*>(memories[gpu].address() + at), count, type};
     }
-    // Of one segment, from the memory's beginning.
+    // A share with one segment, at the beginning of the memory.
     GpuCommunicator::Share share(size_t gpu, uint64_t count = 3, uint32_t type = kF32) const {
         return {streams[gpu], {segment(gpu, 0, count, type)}};
     }
@@ -151,7 +151,8 @@ class Gpus {
     std::vector<DeviceMemory> memories;
 
   private:
-    std::vector<std::vector<std::byte>> written_;  // copied in the stream's turn
+    // Kept alive, since the stream copies them later.
+    std::vector<std::vector<std::byte>> written_;
 };
 
 inline const base::Error& why() {
@@ -159,7 +160,8 @@ inline const base::Error& why() {
     return error;
 }
 
-// Two GPUs whose communicators have summed once, so that the next sum of one gets onto its stream without the other.
+// Two GPUs whose communicators have summed once. The next sum of one then gets onto its stream
+// without the other.
 struct Pair {
     Pair() : parts(gpus.make({{0}, {1}})) {
         std::vector<Outcome> ended(2);

@@ -1,5 +1,5 @@
-// Sums over GPUs with the simulated driver and NCCL: what they give, what is refused, and when a communicator may go. Each test is a
-// process of its own.
+// GpuCommunicator tests: with the simulated driver and NCCL, the results of sums, refused calls,
+// and when a communicator may be dropped. Each test is a process of its own.
 #include <array>
 
 #include "base/half.h"
@@ -72,7 +72,7 @@ TEST(GpuCommunicator, TheNextSumMayBeginWhereOneEnds) {
         communicator->sum(shares, [&](const Result<>& first) {
             EXPECT_TRUE(first);
             communicator->sum(shares, last.callback());
-            communicator = nullptr;  // it ends nevertheless
+            communicator = nullptr;  // the sum ends nevertheless
         });
         gpus.await(last);
         EXPECT_TRUE(*last.result) << last.text();
@@ -148,13 +148,13 @@ TEST(GpuCommunicator, CanBeLetGoInAnyState) {
 
 TEST(GpuCommunicator, OutlivesNeitherLoopNorDevices) {
     with_gpus(2, "", [] {
-        static std::array<float, 3>
-            memory;  // stays, as it must: nobody hears when the sum has ended
+        // Static, since nothing reports when the sum has ended.
+        static std::array<float, 3> memory;
         Outcome ended;
         Pair pair;
         pair.parts[0]->sum({{pair.gpus.streams[0], {{memory.data(), memory.size(), kF32}}}},
                            ended.callback());
-        pair.gpus.loop->turn(true);  // the sum is on the stream, in vain
+        pair.gpus.loop->turn(true);  // the sum is on the stream and never completes
         pair.parts.clear();
         pair.gpus.memories.clear();
         pair.gpus.devices.clear();
@@ -164,7 +164,7 @@ TEST(GpuCommunicator, OutlivesNeitherLoopNorDevices) {
     with_gpus(2, "", [] {
         Outcome ready;
         const Gpus gpus;
-        gpus.begin(*make_group_id(), 2, {0}, ready);  // nobody turns the loop
+        gpus.begin(*make_group_id(), 2, {0}, ready);  // the loop never runs
     });
 }
 

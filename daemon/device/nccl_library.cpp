@@ -43,7 +43,7 @@ Result<NcclLibrary> load_nccl() {
         reinterpret_cast<const char* (*)(ncclResult_t)>(find("ncclGetErrorString"));
     nccl.get_last_error =
         reinterpret_cast<const char* (*)(ncclComm_t)>(dlsym(library, "ncclGetLastError"));
-    PACE_TRY(know_version(nccl));  // first, as an old one lacks functions, too
+    PACE_TRY(know_version(nccl));  // first, since an old one also lacks functions
     if (missing != nullptr)
         return make_error(ErrorKind::unavailable, "NCCL {} cannot be used: {} has no {}",
                           nccl_version_text(nccl.version), kNcclFile, missing);
@@ -73,7 +73,7 @@ const Result<const NcclLibrary*>& NcclLibrary::get() {
 
 Error NcclLibrary::error(ncclResult_t result, std::string_view what) const {
     const char* const text = get_error_string(result);
-    // NCCL keeps one such text for the whole process, so that it may be of something else.
+    // NCCL keeps one such text for the whole process, so it may belong to another error.
     const char* const last = get_last_error == nullptr ? nullptr : get_last_error(nullptr);
     Error error = make_error(kind_of(result), "{}: {} ({})", what,
                              text == nullptr ? "unknown error" : text, static_cast<int>(result));
@@ -82,7 +82,7 @@ Error NcclLibrary::error(ncclResult_t result, std::string_view what) const {
 }
 
 std::string nccl_version_text(int version) {
-    // Up to 2.8 a minor version had one digit.
+    // Up to 2.8 the minor version had one digit.
     const int major_step = version < 10000 ? 1000 : 10000;
     return fmt::format("{}.{}.{}", version / major_step, version % major_step / 100, version % 100);
 }

@@ -1,7 +1,7 @@
-// NcclLibrary: the functions of NVIDIA's NCCL (libnccl.so.2) that we call, found at run time.
+// NcclLibrary: the functions of NVIDIA's NCCL (libnccl.so.2) that we call, loaded at run time.
 //
-// Nothing of NCCL is needed to build this: the types below have its interface's own names, layouts and numbers (nccl.h). The library is
-// opened once in a process and stays.
+// Building needs nothing of NCCL: the types below repeat the names, layouts and numbers of its
+// interface (nccl.h). The library is opened once in a process and stays open.
 #pragma once
 
 #include <cstddef>
@@ -44,10 +44,11 @@ struct NcclUniqueId {
 using ncclUniqueId = NcclUniqueId;
 using ncclComm_t = struct ncclComm*;
 
-inline constexpr int kNcclVersionMin =
-    21400;  // 2.14, the first with communicators that are made without blocking
+// 2.14, the first version that makes communicators without blocking.
+inline constexpr int kNcclVersionMin = 21400;
 
-// As it was in NCCL 2.14. It has grown since; a newer NCCL reads as much as `size` says, and for what came after `version` takes its defaults.
+// The structure of NCCL 2.14, which has grown since. A newer NCCL reads only `size` bytes, and uses
+// defaults for fields added after `version`.
 struct NcclConfig {
     size_t size = sizeof(NcclConfig);
     unsigned magic = 0xcafebeef;
@@ -76,26 +77,26 @@ struct NcclLibrary {
     PACE_NCCL_FUNCTIONS(PACE_NCCL_MEMBER)
 #undef PACE_NCCL_MEMBER
     const char* (*get_error_string)(ncclResult_t) = nullptr;
-    const char* (*get_last_error)(ncclComm_t) = nullptr;  // may be missing
+    const char* (*get_last_error)(ncclComm_t) = nullptr;  // null if NCCL lacks it
     int version = 0;                                      // 22105: NCCL 2.21.5
 
-    // Fails with `unavailable` and the reason: there is none, it is too old, or not all there. The answer of the first call is that of
-    // all. Any thread; the first call may block for seconds.
+    // Error: unavailable, with the reason: the library is missing, too old, or incomplete. All
+    // calls return the result of the first. Any thread; the first call may block for seconds.
     static const base::Result<const NcclLibrary*>& get();
 
-    // Of a result that is an error: "WHAT: what it means (number)", and what NCCL has last said of it.
+    // Makes an error of a failed result: "WHAT: meaning (number)", and NCCL's last message.
     base::Error error(ncclResult_t result, std::string_view what) const;
-    // A call that has only begun its work has not failed.
+    // Returns an error if a call has failed. A call still in progress has not failed.
     base::Result<> check(ncclResult_t result, std::string_view what) const {
         if (result == ncclSuccess || result == ncclInProgress) return {};
         return error(result, what);
     }
 };
 
-// "2.21.5"
+// Formats a version, such as "2.21.5".
 std::string nccl_version_text(int version);
 
-// Of an element type as in plugin.h; `invalid` if NCCL sums none such.
+// NCCL's type for an element type as in plugin.h. Error: invalid, if NCCL has none.
 base::Result<ncclDataType_t> nccl_type_of(uint32_t dtype);
 
 }  // namespace pace::device

@@ -1,4 +1,4 @@
-// PinnedMemory: host memory that a device copies from and to by itself, while this lives.
+// PinnedMemory: host memory that a device copies from and to directly, while this object lives.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace pace::device {
 
 class PinnedMemory {
   public:
-    // The memory must outlive it.
+    // `memory` must outlive the returned object.
     static base::Result<PinnedMemory> pin(Device& device, void* memory, size_t bytes) {
         const auto scope = device.enter();
         PACE_TRY(device.driver().check(

@@ -1,13 +1,16 @@
-// The interface between the daemon and a device plug-in: the arithmetic of its exchanges on a GPU, as a table of C functions.
+// Plug-in interface: the arithmetic of the daemon's exchanges on a GPU, as a table of C functions.
 //
-// A plug-in is a shared library that the daemon opens if it is there (daemon/device/plugin_loader.h). It exports one
-// function, pace_device_plugin. All that concerns CUDA's runtime and its compiler is behind this table, so that the daemon is built
-// and runs without them. Memory, streams and events are not the plug-in's: the daemon makes them with the driver (base/cuda_driver.h),
-// in the primary context of the device, which is current in the calling thread.
+// A plug-in is a shared library that the daemon opens if it exists
+// (daemon/device/plugin_loader.h). It exports one function, pace_device_plugin. The table hides
+// CUDA's runtime and compiler, so that the daemon is built and runs without them. The daemon itself
+// makes memory, streams and events with the driver (base/cuda_driver.h), in the primary context of
+// the device, which is current in the calling thread.
 //
-// Every function queues its work on a stream and returns; none synchronizes, none allocates. They return 0, or an error whose text
-// `error_text` gives. Pointers are device memory, aligned to the element type at least; faster when aligned to 16 bytes alike.
-// Element types, and what results are bit by bit: daemon/kernels/reduce.h and daemon/sparse/top_k.h, which are these functions' oracles.
+// Every function queues its work on a stream and returns; none synchronizes or allocates. They
+// return 0, or an error whose text `error_text` gives. Pointers refer to device memory, aligned at
+// least to the element type; calls are faster if all have the same alignment to 16 bytes. Element
+// types and results equal, bit by bit, those of daemon/kernels/reduce.h and daemon/sparse/top_k.h,
+// which serve as reference in tests.
 #pragma once
 
 #include <stddef.h>
@@ -17,31 +20,32 @@
 extern "C" {
 #endif
 
-/* Grows with every change of what follows: a plug-in of another number is refused. */
+/* Increases with every change of this interface: a plug-in with another number is refused. */
 #define PACE_DEVICE_PLUGIN_VERSION 2U
 
-/* Members that one call of `sum` takes at most. */
+/* Maximum number of members in one call of `sum`. */
 #define PACE_DEVICE_MEMBERS_MAX 32
 
 /* protocol::DType */
 typedef uint32_t pace_device_dtype;
 
-/* out_j[i] = round(scale * sum over k of weights[k] * inputs[k][i]), for all i < count and all j < output_count, in the order
- * of the inputs, a mean with the headroom of daemon/kernels/headroom.h. Half types accumulate in f32. An output may be exactly an
- * input; partial overlap is not allowed. */
+/* out_j[i] = round(scale * sum over k of weights[k] * inputs[k][i]), for all i < count and all j <
+ * output_count, in the order of the inputs. A mean uses the headroom of daemon/kernels/headroom.h.
+ * Half types accumulate in f32. An output may be exactly an input, but not overlap it partially.
+ */
 typedef struct pace_device_sum {
-    pace_device_dtype dtype; /* of all; f32, f64, f16, bf16 */
+    pace_device_dtype dtype; /* of all buffers: f32, f64, f16 or bf16 */
     uint32_t input_count;    /* 0: the outputs become zero */
     uint32_t output_count;
     uint32_t reserved;
-    uint64_t count; /* elements of each */
+    uint64_t count; /* elements of each buffer */
     double scale;
     double weights[PACE_DEVICE_MEMBERS_MAX];
     const void* inputs[PACE_DEVICE_MEMBERS_MAX];
     void* outputs[PACE_DEVICE_MEMBERS_MAX];
 } pace_device_sum;
 
-/* out[i] = in[i] in another type, rounded to nearest even. */
+/* out[i] = in[i], converted to another type, rounded to nearest even. */
 typedef struct pace_device_convert {
     pace_device_dtype from;
     pace_device_dtype to;
@@ -50,10 +54,11 @@ typedef struct pace_device_convert {
     void* out;
 } pace_device_convert;
 
-/* The k elements of f32 that are greatest by magnitude, exactly; among equals those of lower index. NaN counts above infinity, and a
- * zero is never chosen, so that there may be fewer: *out_count (device memory) gets how many. indices rise strictly, values are
- * theirs; both have room for k. With `residual`, which may be the input, it becomes the input with zeros in their places.
- * `workspace` has top_k_workspace(count, k) bytes, aligned to 256. */
+/* Finds the k elements of f32 with the greatest magnitudes, exactly; among equals those of lower
+ * index. NaN counts above infinity. A zero is never chosen, so there may be fewer than k:
+ * *out_count (device memory) receives their number. `indices` rise strictly, `values` belong to
+ * them; both must have room for k. `residual`, which may be the input, becomes the input with the
+ * chosen elements zeroed. `workspace` must have top_k_workspace(count, k) bytes, aligned to 256. */
 typedef struct pace_device_top_k {
     uint64_t count;
     uint64_t k; /* 1 <= k <= count < 2^32 */
@@ -66,9 +71,10 @@ typedef struct pace_device_top_k {
     size_t workspace_bytes;
 } pace_device_top_k;
 
-/* The sum of two lists of (index, value) whose indices rise strictly: out has the union of the indices, values of an index in both
- * are added, a's first. out_indices and out_values have room for a_count + b_count; *out_count (device memory) gets how many there are.
- * `workspace` has merge_workspace(a_count, b_count) bytes, aligned to 256. */
+/* Adds two lists of (index, value) with strictly rising indices. The output has the union of the
+ * indices; the values of an index in both lists are added, a's first. out_indices and out_values
+ * must have room for a_count + b_count; *out_count (device memory) receives the number of results.
+ * `workspace` must have merge_workspace(a_count, b_count) bytes, aligned to 256. */
 typedef struct pace_device_merge {
     uint64_t a_count;
     uint64_t b_count;
@@ -83,8 +89,9 @@ typedef struct pace_device_merge {
     size_t workspace_bytes;
 } pace_device_merge;
 
-/* out[indices[i]] += rate * values[i]; without indices out[i] += rate * values[i], a push of a parameter server (DynSGD,
- * Algorithm 2, line 8). An index at or beyond `length` is left out. The indices are distinct. */
+/* out[indices[i]] += rate * values[i]; without indices out[i] += rate * values[i]. This is a push
+ * of a parameter server (DynSGD, Algorithm 2, line 8). Indices at or beyond `length` are skipped.
+ * The indices must be distinct. */
 typedef struct pace_device_scatter_add {
     uint64_t count;
     uint64_t length;         /* elements of out */
@@ -94,7 +101,7 @@ typedef struct pace_device_scatter_add {
     float* out;
 } pace_device_scatter_add;
 
-/* values[i] = in[indices[i]]; zero at or beyond `length`. */
+/* values[i] = in[indices[i]]; zero for an index at or beyond `length`. */
 typedef struct pace_device_gather {
     uint64_t count;
     uint64_t length; /* elements of in */
@@ -103,7 +110,8 @@ typedef struct pace_device_gather {
     float* values;
 } pace_device_gather;
 
-/* out[indices[i]] = values[i], elements of any type; an index at or beyond `length` is left out. The indices are distinct. */
+/* out[indices[i]] = values[i], elements of any type. Indices at or beyond `length` are skipped.
+ * The indices must be distinct. */
 typedef struct pace_device_scatter {
     uint64_t count;
     uint64_t length;        /* elements of out */
@@ -117,12 +125,13 @@ typedef struct pace_device_scatter {
 typedef struct pace_device_plugin_table {
     uint32_t version;          /* PACE_DEVICE_PLUGIN_VERSION */
     uint32_t struct_size;      /* of this struct */
-    const char* name;          /* what it is, with its toolkit's version: "CUDA 13.0" */
-    const char* architectures; /* that it has machine code for, as "75 80 90" */
+    const char* name;          /* with the toolkit's version: "CUDA 13.0" */
+    const char* architectures; /* those with machine code: "75 80 90" */
 
-    /* 0, or an error with the reason why it cannot work with this device, which is current. */
+    /* Returns 0, or an error that says why the plug-in cannot use `device`, which must be current.
+     */
     int (*check)(int device);
-    /* Of an error that one of these has returned; static. */
+    /* Text of an error that one of these functions has returned; static memory. */
     const char* (*error_text)(int error);
 
     int (*sum)(const pace_device_sum* sum, void* stream);
@@ -136,7 +145,7 @@ typedef struct pace_device_plugin_table {
     int (*scatter)(const pace_device_scatter* scatter, void* stream);
 } pace_device_plugin_table;
 
-/* What a plug-in exports under the name "pace_device_plugin". Never null. */
+/* The function that a plug-in exports as "pace_device_plugin". Never returns null. */
 typedef const pace_device_plugin_table* (*pace_device_plugin_entry)(void);
 
 #ifdef __cplusplus

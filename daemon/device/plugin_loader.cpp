@@ -54,7 +54,7 @@ Result<const pace_device_plugin_table*> open_plugin(const std::string& file) {
 std::string plugin_folder() {
     namespace fs = std::filesystem;
     std::error_code failed;
-    // Where this very code was loaded from: the daemon, or the library of an embedded one.
+    // Find the file that this code was loaded from: the daemon, or the library of an embedded one.
     Dl_info self{};
     if (dladdr(reinterpret_cast<const void*>(&plugin_folder), &self) == 0 ||
         self.dli_fname == nullptr)

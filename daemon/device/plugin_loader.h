@@ -1,4 +1,4 @@
-// Opens the plug-in with the kernels, and refuses one that does not fit.
+// Plug-in loader: opens the plug-in with the kernels, and refuses an unsuitable one.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace pace::device {
 
-// The plug-in's table; the library stays open. Fails with `not_found` if the file is not there, `version` if it is another
-// Pace's, `corrupt` if it is no plug-in; the message names the file.
+// Returns the plug-in's table; the library stays open. Errors: not_found, if there is no such file;
+// version, if the plug-in belongs to another Pace; corrupt, if the file is no plug-in. The message
+// names the file.
 base::Result<const pace_device_plugin_table*> open_plugin(const std::string& file);
 
-// The folder in which plug-ins are looked for if none is named: where this program was installed, "../lib/pace/plugins" and its
-// like beside it.
+// Default folder of the plug-ins: "../lib/pace/plugins" or a similar path relative to this program.
 std::string plugin_folder();
 
 inline constexpr const char* kPluginFile = "pace-device-cuda.so";

@@ -1,8 +1,9 @@
 // SharedEvents: as many events in each direction as a trainer may have requests in flight.
 //
-// The trainer records its event of a slot after it has queued the work that makes the data; we ask until it has come (event_watch.h). We
-// record ours of the same slot behind the result; the trainer's stream, or its thread, waits for that. A slot's events are recorded anew
-// only with its next request.
+// For each request, the trainer records its event of the slot behind the work that makes the data;
+// we poll that event (event_watch.h). We record our event of the same slot behind the result, and
+// the trainer's stream or thread waits for it. A slot's events are recorded again only for its next
+// request.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@ namespace pace::device {
 
 class SharedEvents {
   public:
-    // `theirs` are of events that the trainer has made on the same device. Fails with `corrupt` if they open none.
+    // `theirs` are handles of events that the trainer has made on the same device. Error: corrupt,
+    // if a handle cannot be opened.
     static base::Result<SharedEvents> open(Device& device,
                                            std::span<const base::cuda::CUipcEventHandle> theirs);
     SharedEvents(SharedEvents&& other) noexcept;
@@ -24,12 +26,12 @@ class SharedEvents {
     ~SharedEvents();
 
     size_t size() const { return theirs_.size(); }
-    // Of ours, in the order of the slots.
+    // Handles of our events, by slot.
     const std::vector<base::cuda::CUipcEventHandle>& handles() const { return handles_; }
 
-    // It comes when the trainer's work before its request has ended (EventWatch).
+    // The event behind the trainer's work before its request (for EventWatch).
     base::cuda::CUevent theirs(size_t slot) const { return theirs_.at(slot); }
-    // What is queued on the stream by now is what the trainer waits for.
+    // Records our event behind the work queued on the stream so far; the trainer waits for it.
     base::Result<> record_ours(size_t slot, base::cuda::CUstream stream) const;
 
   private:

@@ -5,7 +5,7 @@
 #include "daemon/collectives/barrier.h"
 #include "daemon/collectives/half_all_reduce.h"
 #include "daemon/collectives/piecewise.h"
-#include "daemon/control/controller_link.h"
+#include "daemon/control/controller.h"
 
 namespace pace::daemon {
 
@@ -89,7 +89,7 @@ Exchange::Exchange(Services& services, Plan plan, Scratch scratch, Done done)
     if (!plan_.copy_to.empty()) recipients_.push_back({plan_.copy_to});
 }
 
-// True: the step comes later.
+// True: `step` is called later.
 bool Exchange::waits_for_hold(void (Exchange::*step)()) {
     if (!plan_.hold || !plan_.hold->is_held()) return false;
     plan_.hold->when_free([this, keep = self_, step] { (this->*step)(); });
@@ -137,7 +137,7 @@ Result<> Exchange::join_nodes() {
     group.exchange = plan_.number;
     group.check = plan_.check;
     group.self = plan_.self;
-    // What goes by top-k, dense rounds among it, knows no zones.
+    // Reductions by top-k, including their dense rounds, know no zones.
     if (!plan_.top_k) group.zones = plan_.zones;
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
         if (i == plan_.self) {
@@ -175,7 +175,7 @@ Task<Result<>> Exchange::run_among_nodes() {
         const Result<bool> meet = co_await meet_gpus();
         if (!meet) co_return meet.error();
         if (*meet) co_return co_await when_sure(co_await gpu_sum_->run(plan_.scale));
-        gpu_sum_.reset();  // others may use the GPUs
+        gpu_sum_.reset();  // other sums may use the GPUs
     }
     if (sparse_ && co_await place_gradient()) co_return co_await run_by_hosts();
     if (co_await flow()) {
@@ -195,15 +195,16 @@ Task<Result<>> Exchange::run_by_hosts() {
     co_return co_await when_sure(co_await move_by_hosts());
 }
 
-// The others may have given up this node, and make the round anew without it. Then what it was able to put together of their messages all the
-// same is nobody's result, and it is told to stop before it is told that all is well. Groups commit member by member, and what is fetched another
-// node has committed.
+// The other nodes may have given up this node, and redo the round without it. A result that this
+// node still put together from their messages is then nobody's result, and the node is told to stop
+// before it is told that all is well. Groups need no such wait, as they commit member by member;
+// nor does a fetch, whose result another node has committed.
 Task<Result<>> Exchange::when_sure(Result<> result) {
     Doubt& doubt = services_.control->doubt();
     const bool may_be_redone = plan_.patient && plan_.kind != Kind::fetch;
-    if (!result || !may_be_redone || !doubt.is_at(base::now())) co_return result;
+    if (!result || !may_be_redone || !doubt.is_at(base::now_through_sleep())) co_return result;
     is_sure_ = false;
-    doubt.when_sure(base::now(), [weak = weak_from_this()] {
+    doubt.when_sure(base::now_through_sleep(), [weak = weak_from_this()] {
         if (const auto exchange = weak.lock()) exchange->is_sure_now();
     });
     co_await until(is_sure_);
@@ -227,8 +228,8 @@ Task<Result<>> Exchange::move_by_hosts() {
             broadcast.source = [this](collectives::ByteRange range, std::byte* out) {
                 part_->copy(range, out);
             };
-            // The root sends without receiving; the barrier beside it keeps it from going on before all have
-            // begun the same broadcast.
+            // The root sends without receiving. The barrier beside the broadcast keeps the root
+            // from going on before all nodes have begun the same broadcast.
             std::vector<Task<Result<>>> both;
             both.push_back(collectives::broadcast(*communicator_, plan_.root, result_, broadcast));
             both.push_back(collectives::barrier(*communicator_));
@@ -270,7 +271,8 @@ void Exchange::network_ended(const Result<>& result) {
     leave_active();
     services_.counters.bytes_sent += traffic().bytes_sent;
     services_.counters.bytes_received += traffic().bytes_received;
-    // What ends within the node ends from a poll of its own participants, which must outlive that.
+    // A flat run that ends within the node ends from a poll of its own participants, which must
+    // outlive that poll.
     if (sparse_ && sparse_->is_flat())
         services_.loop.defer(base::keep(shared_from_this(), [](const Exchange&) {}));
     if (!result) {
@@ -303,7 +305,7 @@ void Exchange::deliver() {
                                  done_here());
 }
 
-// What the pool does is all that was left to do.
+// Ends the exchange when the pool's work, the last that was left, is done.
 collectives::Notice Exchange::done_here() {
     return {services_.loop.poster(), base::keep(self_, [](Exchange& own) { own.finish({}); })};
 }
@@ -314,7 +316,7 @@ void Exchange::finish(const Result<>& result) {
     ended_ = true;
     record_end(services_, plan_, traffic().bytes_sent, result);
     if (result) tell_whole(plan_.marks);
-    if (gpu_sum_) gpu_sum_->release();  // who is told may begin the next one
+    if (gpu_sum_) gpu_sum_->release();  // a callee may begin the next sum
     if (cut_) end_cut();
     done(*this, result);
 }
@@ -336,7 +338,7 @@ void Exchange::peer_lost(transports::PeerId peer, const base::Error& error) {
     wake();
 }
 
-// Who awaits the members' progress looks whether the exchange has been given up.
+// Wakes coroutines that await the members' progress, to see whether the exchange was given up.
 void Exchange::wake() {
     if (flow_) {
         const auto flow = flow_;  // outlives the exchange, which may end here

@@ -1,10 +1,11 @@
 // Exchange: one execution of a verb by this node's members and the other nodes of its group.
 //
-// Input buffers are not written before the whole result has arrived: an exchange that fails leaves them as they were. Once the
-// result is there the exchange commits, and nothing stops it any more.
+// Input buffers are not written before the whole result has arrived: an exchange that fails leaves
+// them as they were. Once the result is there the exchange commits, and nothing stops it any more.
 //
-// With this node alone, members' buffers are reduced where they lie, in one pass. With others, the result forms in a scratch,
-// or where a member wants it that has given something else, and is then copied to the other members.
+// On this node alone, members' buffers are reduced in place, in one pass. With other nodes, the
+// result forms in a scratch, or in the result buffers of a member that has given other buffers as
+// input. It is then copied to the other members.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +22,27 @@
 #include "daemon/collectives/local_part.h"
 #include "daemon/collectives/progress.h"
 #include "daemon/collectives/signal.h"
-#include "daemon/exchange/active.h"
-#include "daemon/exchange/device_flow.h"
-#include "daemon/exchange/device_gradient.h"
-#include "daemon/exchange/device_sum.h"
-#include "daemon/exchange/gpu_sum.h"
-#include "daemon/exchange/model_hold.h"
-#include "daemon/exchange/request.h"
-#include "daemon/exchange/scratch.h"
-#include "daemon/exchange/services.h"
 #include "daemon/exchange/sparse_run.h"
+#include "daemon/gpu/device_flow.h"
+#include "daemon/gpu/device_gradient.h"
+#include "daemon/gpu/device_sum.h"
+#include "daemon/gpu/gpu_sum.h"
+#include "daemon/members/model_hold.h"
+#include "daemon/members/request.h"
+#include "daemon/runtime/active.h"
+#include "daemon/runtime/scratch.h"
+#include "daemon/runtime/services.h"
 
 namespace pace::daemon {
 
-// The slot on which a node tells the others of an exchange that it cannot take part as they expect. Zero bytes; looked at only
-// when an exchange has stalled. Of phase 0, which no collective uses (collectives/slots.h, sparse/messages.h).
+// The slot on which a node tells the others of an exchange that it cannot take part as they expect.
+// The message has zero bytes, and is looked at only when an exchange has stalled. The slot is in
+// phase 0, which no collective uses (collectives/slots.h, sparse/messages.h).
 inline constexpr uint32_t kPoisonSlot = 0x0FFFFFFFU;
-// The slot on which nodes of a stalled exchange compare what was called.
+// The slot on which the nodes of a stalled exchange compare what was called.
 inline constexpr uint32_t kCallSlot = 0x0FFFFFFEU;
-// The slot of what members tell each other besides (Exchange::Plan::numbers). Slot 0x0FFFFFFD is gpu_sum.h's.
+// The slot of the numbers that members also tell each other (Exchange::Plan::numbers). Slot
+// 0x0FFFFFFD is gpu_sum.h's.
 inline constexpr uint32_t kNumbersSlot = 0x0FFFFFFCU;
 
 class Exchange final : public Active, public std::enable_shared_from_this<Exchange> {
@@ -55,95 +58,106 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
         Kind kind = Kind::reduce;
         uint32_t job = 0;
         std::string what;  // in words, for the log
-        // A round waits for whoever has not called yet, and the controller judges who is late; a group's members are all ready,
-        // so that one that does not move is given up.
+        // A round waits for workers that have not called yet, and the controller judges who is
+        // late. A group's members are all ready, so a group that does not move is given up.
         bool patient = true;
         uint64_t number = 0;
         uint32_t check = 0;
         std::vector<NodeId> nodes;  // in node order, this one included
-        // Where these nodes are, in their order (collectives/communicator.h); empty: not known. From the view or
-        // the order that the exchange comes from, so that all have the same.
+        // Where these nodes are, in their order (collectives/communicator.h); empty: not known.
+        // Taken from the exchange's view or order, so that all nodes have the same.
         std::vector<uint32_t> zones;
-        // Which NCCL each node has, in their order (0: none); empty: not known. All have the same, too.
+        // Which NCCL each node has, in their order (0: none); empty: not known. Also the same at
+        // all nodes.
         std::vector<uint32_t> nccl;
         size_t self = 0;
         size_t root = 0;  // broadcast, fetch: index of the node that gives
         double scale = 1.0;
-        // How a reduction travels, where not as it is.
+        // The type as which a reduction travels; none: as it is.
         std::optional<protocol::DType> half;
-        // Of buffers that are made while they travel.
+        // Null unless the buffers are made while they travel.
         std::shared_ptr<collectives::Progress> progress;
         std::shared_ptr<SparsePlan> top_k;
-        bool dense_instead = false;  // of top-k
+        bool dense_instead = false;  // dense, although the job asks for top-k
         collectives::Layout layout;
         std::vector<Contribution> contributions;  // of this node's members, by rank
         std::vector<std::vector<BufferPtr>> recipients;
-        WriteMarkList marks;  // of the requests whose buffers those are
-        // The recipient in whose memory the result forms, which is nobody's contribution; none: in a scratch. Its mark has the same place.
+        WriteMarkList marks;  // of the requests with these buffers
+        // The recipient in whose memory the result forms, and which is nobody's contribution; none:
+        // the result forms in a scratch. The recipient's mark has the same index.
         std::optional<size_t> formed_by;
-        // Memory that gets the result besides, a pointer per segment; empty: none. It must stay until the end.
+        // More memory that gets the result, a pointer per segment; empty: none. Must stay until the
+        // exchange ends.
         std::vector<std::byte*> copy_to;
-        // Of the contributions from buffers on GPUs, what their members have there; empty if there are none.
+        // The GPU contents of those contributions whose buffers are on GPUs; empty if there are
+        // none.
         std::vector<DeviceMember> on_device;
-        // What the contributions point into.
+        // Keeps the buffers that the contributions point into.
         std::vector<BufferPtr> keep;
-        // The same of memory that is nobody's buffer, and of copy_to.
+        // Keeps memory that the contributions or copy_to point into and that is no buffer.
         std::shared_ptr<Scratch> keep_memory{};
-        // Nothing is written to the members while it is held; null: never.
+        // While it is held, nothing is written to the members; null: never held.
         std::shared_ptr<ModelHold> hold{};
-        // What each node's members tell all the others besides, by node, a number for each member; own ones are filled in. All
-        // have as many. Empty: nothing.
+        // Numbers that the nodes also tell each other: by node, one number for each of the node's
+        // members. Own numbers are filled in beforehand. All nodes have as many. Empty: none are
+        // told.
         std::vector<std::vector<uint64_t>> numbers;
 
-        // Of a mean among nodes with at most so many members each: their parts get room, so that none that is rounded for
-        // the way is infinite though the mean is not. All nodes say the same number.
+        // For a mean among nodes with at most `members_max` members each. Scales the nodes' parts
+        // down, so that no part becomes infinite when it is rounded for the way although the mean
+        // is finite. All nodes must say the same number.
         void make_room(size_t members_max);
-        // Whether the result may form where that recipient wants it.
+        // Whether the result may form in that recipient's memory.
         bool may_form_at(size_t recipient) const;
     };
 
     using Done = std::function<void(Exchange&, const base::Result<>&)>;
 
-    // Runs `plan`; `done` is called once, possibly before this returns. `scratch` is used, and kept, for the result.
+    // Runs `plan`. `done` is called once, possibly before this returns. `scratch` is used for the
+    // result, and kept.
     static std::shared_ptr<Exchange> start(Services& services, Plan plan, Scratch scratch,
                                            Done done);
 
-    // `done` comes later, when every operation has ended.
+    // `done` is called later, when every operation has ended.
     void abort(const base::Error& error) override;
     void peer_lost(transports::PeerId peer, const base::Error& error) override;
 
-    // Looks for disagreement besides, once the time is noticeable.
+    // Also asks the other nodes whether they disagree, once the stall is noticeable.
     base::Duration stalled_for(base::TimePoint now) override;
     std::vector<NodeId> waiting_for() const override;
     uint32_t job() const override { return plan_.job; }
     bool patient() const override { return plan_.patient && !abort_; }
     std::string what() const override { return plan_.what; }
 
-    // Asks the other nodes whether they are in it, too: an answer is something that is heard of them.
+    // Asks the other nodes whether they take part, too. An answer counts as having heard the node.
     void ask_others() { listen_for_disagreement(); }
-    // Of those that it waits for, the nodes of which nothing has been heard in it: they may not know of it.
+    // The nodes that the exchange waits for and of which it has heard nothing: they may not know of
+    // the exchange.
     std::vector<NodeId> unheard() const;
-    // When it had heard the last of the other nodes for the first time: before, it has waited for their members.
+    // When the last of the other nodes was heard for the first time. Until then the exchange has
+    // waited for their members.
     base::TimePoint met() const { return communicator_ ? communicator_->met() : base::TimePoint{}; }
 
     bool ended() const { return ended_; }
-    // It failed on this node's GPU: what the members had there may be gone, so that it cannot be begun again.
+    // The exchange failed on this node's GPU. The members' contents there may be gone, so the
+    // exchange cannot be begun again.
     bool contents_lost() const { return contents_lost_; }
-    // Of a top-k reduction that has ended well.
+    // How many elements a top-k reduction chose, once it has ended well.
     size_t entries() const { return sparse_ ? sparse_->report().chosen : 0; }
-    // With the result, for nodes that missed it (sparse::Report).
+    // Goes with the result, for nodes that missed it (sparse::Report).
     std::vector<std::byte> take_hidden() {
         return sparse_ ? sparse_->take_hidden() : std::vector<std::byte>();
     }
     const Plan& plan() const { return plan_; }
     collectives::Communicator::Counters traffic() const;
-    // After a success with other nodes: the result, for members that missed it.
+    // The result, for members that missed it, after a success with other nodes.
     Scratch take_scratch() { return std::move(scratch_); }
-    // The same of a result that formed on a GPU, and is in no scratch; otherwise null.
+    // As take_scratch(), for a result that formed on a GPU and is in no scratch; otherwise null.
     std::unique_ptr<DeviceResult> take_device_result();
-    // Whether the scratch may hold something else than it was given with.
+    // Whether the scratch may hold something else than when start() was given it.
     bool scratch_touched() const;
-    // After a mismatch: the node that called something else, or that was the first to say so; 0 if it is not known.
+    // After a mismatch: the node that called something else, or that was the first to say so; 0 if
+    // the node is not known.
     NodeId unlike() const;
     size_t result_bytes() const { return plan_.layout.bytes(); }
 
@@ -214,27 +228,28 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     std::vector<collectives::Recipient> recipients_;
     std::unique_ptr<collectives::Communicator> communicator_;
     std::unique_ptr<SparseRun> sparse_;
-    std::shared_ptr<DeviceFlow> flow_;     // of a sum whose members are copied while it travels
-    std::shared_ptr<GpuSum> gpu_sum_;      // as long as it may, for this node
+    std::shared_ptr<DeviceFlow> flow_;     // of a sum that copies members while it travels
+    std::shared_ptr<GpuSum> gpu_sum_;      // while the sum may still go from GPU to GPU
     std::shared_ptr<DeviceGradient> cut_;  // of a top-k reduction that is cut on a GPU
     std::shared_ptr<device::DeviceMemory> cut_result_;
     std::shared_ptr<Exchange> self_;  // held while under way
     bool listening_ = false;
-    NodeId unlike_ = 0;             // as it has told
-    std::vector<NodeId> answered_;  // whether they are in it
-    size_t coming_ = 0;             // members whose contents are on their way from a GPU
+    NodeId unlike_ = 0;             // the node that called something else, as it has told
+    std::vector<NodeId> answered_;  // nodes that have said that they take part
+    size_t coming_ = 0;             // members whose contents are coming from a GPU
     base::Result<> came_;           // of those that have come
     std::function<void(const base::Result<>&)> when_came_;
     collectives::Signal came_changed_;
-    bool is_sure_ = true;               // that it counts
+    bool is_sure_ = true;               // that the result counts
     bool busy_here_ = false;            // with copies that no other node knows of
-    base::TimePoint busy_until_{};      // as it was seen last
-    std::optional<base::Error> abort_;  // the first reason for which it was aborted
+    base::TimePoint busy_until_{};      // when that was last seen
+    std::optional<base::Error> abort_;  // the first reason for an abort
     bool contents_lost_ = false;
     bool ended_ = false;
 };
 
-// Tells the other nodes of an exchange, which may not have begun here at all, that it will not come about.
+// Tells the other nodes that an exchange, which may not have begun on this node, will not come
+// about.
 void send_poison(Services& services, uint64_t number, const std::vector<NodeId>& nodes);
 
 // Pointers to the buffers' memory, one per segment.

@@ -1,4 +1,4 @@
-// Exchange: of members whose buffers are on GPUs. Where it can, it leaves them there.
+// Exchange: members whose buffers are on GPUs. Where possible, the buffers stay there.
 #include <algorithm>
 
 #include "daemon/exchange/exchange.h"
@@ -10,15 +10,16 @@ using base::Task;
 
 namespace {
 
-// Below this, copies to the host and back take no longer than the nodes' word on how it goes. A guess.
+// For less, copies to the host and back take no longer than the messages by which the nodes agree
+// on the way. A guess.
 constexpr size_t kGpuSumBytesMin = size_t{256} << 10U;
 constexpr double kGpuSumRateMin = 20e6;  // bytes per second
-// Below this, pieces do not help.
+// For less, pieces do not help.
 constexpr size_t kFlowBytesMin = size_t{4} << 20U;
 
 }  // namespace
 
-// Among this node's members on one GPU.
+// For members of this node on one GPU.
 bool Exchange::may_sum_where_they_are() const {
     const bool all = plan_.on_device.size() == plan_.contributions.size() &&
                      plan_.on_device.size() == std::max<size_t>(plan_.recipients.size(), 1);
@@ -32,7 +33,7 @@ Result<const pace_device_plugin_table*> Exchange::kernels() const {
     return services_.gpus->kernels(plan_.on_device.front().contents->lane->device());
 }
 
-// The result is queued when this returns, which is all that there is to wait for.
+// The result is queued when this returns, and there is nothing else to wait for.
 void Exchange::sum_where_they_are() {
     if (plan_.recipients.empty()) {  // alone: there is nothing to compute
         for (const DeviceMember& member : plan_.on_device) member.contents->made = true;
@@ -91,7 +92,7 @@ Task<Result<>> Exchange::contents_on_host() {
     co_return result;
 }
 
-// What ends is this node's own affair.
+// Waits for something that only this node knows of.
 Task<> Exchange::until(const bool& ended) {
     busy_here_ = true;
     while (!ended) co_await came_changed_.changed();
@@ -108,12 +109,12 @@ bool Exchange::is_on_gpu(const collectives::Recipient& recipient) const {
     return std::any_of(plan_.on_device.begin(), plan_.on_device.end(), is_twin);
 }
 
-// What all_reduce sums as it is.
+// A sum that all_reduce makes as it is.
 bool Exchange::is_plain_sum() const {
     return plan_.kind == Kind::reduce && !plan_.top_k && !plan_.half && !plan_.progress;
 }
 
-// Of members who give and get.
+// For members that both give and get.
 bool Exchange::may_flow() const {
     if (plan_.on_device.empty() || !is_plain_sum() || plan_.layout.bytes() < kFlowBytesMin)
         return false;
@@ -125,7 +126,7 @@ bool Exchange::may_flow() const {
     return static_cast<size_t>(getting) == plan_.on_device.size();
 }
 
-// False: the contents are to be on the host first, and the result is to be copied from the twins.
+// False: the contents must be brought to the host first, and the result is copied from the twins.
 Task<bool> Exchange::flow() {
     if (!may_flow()) co_return false;
     const Result<> pinned = co_await pin_scratch();
@@ -153,7 +154,7 @@ Result<std::vector<DeviceFlow::Place>> Exchange::flow_places() const {
     return places;
 }
 
-// The first time that takes as long as the kernel needs to find the memory.
+// The first time, this takes as long as the kernel needs to find the memory.
 Task<Result<>> Exchange::pin_scratch() {
     if (scratch_.is_pinned()) co_return Result<>();
     Result<> pinned;
@@ -162,12 +163,12 @@ Task<Result<>> Exchange::pin_scratch() {
     co_return pinned;
 }
 
-// What would hold up the loop.
+// For work that would block the loop.
 Task<> Exchange::in_pool(std::function<void()> work) {
     return aside(SIZE_MAX, std::move(work));
 }
 
-// The same if it touches so many bytes that it would.
+// In the pool if the work touches enough bytes to block the loop; else at once.
 Task<> Exchange::aside(size_t bytes, std::function<void()> work) {
     bool ended = false;
     bool had_memory = false;
@@ -183,7 +184,7 @@ Task<> Exchange::aside(size_t bytes, std::function<void()> work) {
 
 // ------------------------------------------------------------------------------ from GPU to GPU
 
-// The same on all its nodes, as far as others are concerned.
+// The same answer on all nodes of the exchange, if there are others.
 bool Exchange::may_go_among_gpus() const {
     const uint32_t own = services_.options.nccl;
     if (own == 0 || !is_plain_sum() || plan_.layout.bytes() < kGpuSumBytesMin) return false;
@@ -193,7 +194,7 @@ bool Exchange::may_go_among_gpus() const {
                        [own](uint32_t version) { return version == own; });
 }
 
-// What all members give, and get.
+// All members' inputs and results are on GPUs.
 bool Exchange::all_on_gpus() const {
     return plan_.on_device.size() == plan_.contributions.size() &&
            plan_.on_device.size() == plan_.recipients.size();
@@ -204,7 +205,7 @@ void Exchange::prepare_gpus() {
         gpu_sum_ = GpuSum::prepare(services_, plan_.on_device, plan_.layout);
 }
 
-// Among several GPUs of this node alone. False: it does not, or not yet.
+// A sum among several GPUs of this node alone. False: it is not made this way, or not yet.
 bool Exchange::go_among_gpus_here() {
     if (!gpu_sum_ || !is_local()) return false;
     if (!gpu_sum_->meet({gpu_sum_->card({services_.self}, 0)})) {
@@ -218,7 +219,7 @@ bool Exchange::go_among_gpus_here() {
     return true;
 }
 
-// Nothing has been lost that the host could not sum.
+// After a failure nothing is lost that the host could not sum.
 void Exchange::summed_here(const Result<>& result) {
     leave_active();
     if (result) return commit_on_gpus();
@@ -228,7 +229,7 @@ void Exchange::summed_here(const Result<>& result) {
     }));
 }
 
-// Whether it goes from GPU to GPU.
+// Agrees with the other nodes whether the sum goes from GPU to GPU.
 Task<Result<bool>> Exchange::meet_gpus() {
     const GpuCard mine = gpu_sum_ ? gpu_sum_->card(plan_.nodes, plan_.self) : GpuSum::unable();
     const Result<std::vector<GpuCard>> cards = co_await exchange_cards(*communicator_, mine);
@@ -244,7 +245,7 @@ void Exchange::commit_on_gpus() {
     finish(committed);
 }
 
-// NCCL does not say how far it has come; it is taken for stuck below a rate that no link has.
+// NCCL does not report progress; it counts as stuck below a rate that every link exceeds.
 base::Duration Exchange::stalled_on_gpus(base::TimePoint now) const {
     const base::Duration running = now - gpu_sum_->running_since();
     const auto due = std::chrono::duration_cast<base::Duration>(

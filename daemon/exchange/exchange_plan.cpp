@@ -1,4 +1,4 @@
-// Exchange: what its plan is made of, and what members tell each other by it.
+// Exchange: the parts of its plan, and the numbers that members also tell each other.
 #include <bit>
 
 #include "daemon/exchange/exchange.h"
@@ -29,8 +29,8 @@ collectives::Layout layout_of(const std::vector<BufferPtr>& buffers) {
     return collectives::Layout(std::move(segments));
 }
 
-// A power of two changes no bit of a normal number. A node with one member has nothing to round: where all have, the members'
-// own memory travels.
+// A power of two changes no bit of a normal number. A node with one member has nothing to round: if
+// all nodes are such, the members' own memory travels.
 void Exchange::Plan::make_room(size_t members_max) {
     const auto room = static_cast<double>(std::bit_ceil(members_max));
     for (Contribution& contribution : contributions) contribution.weight /= room;
@@ -38,8 +38,9 @@ void Exchange::Plan::make_room(size_t members_max) {
     scale *= room;
 }
 
-// In one piece, laid out as the result, whose padding would be somebody else's elements. What is copied for a newcomer meanwhile may be the
-// result of an earlier call, in the same place; GPUs copy from pinned memory.
+// The memory must be in one piece and laid out as the result, whose padding would be elements of
+// other data. Memory that is being copied for a newcomer may be the result of an earlier call in
+// the same place. GPUs copy from pinned memory.
 bool Exchange::Plan::may_form_at(size_t recipient) const {
     if (nodes.size() <= 1 || !on_device.empty() || (hold && hold->is_held())) return false;
     if (layout.bytes() == 0 || layout.bytes() != layout.payload_bytes()) return false;
@@ -49,7 +50,7 @@ bool Exchange::Plan::may_form_at(size_t recipient) const {
     return true;
 }
 
-// The messages are on their way while the buffers are exchanged.
+// The messages travel while the buffers are exchanged.
 Task<Result<>> Exchange::run_telling() {
     const size_t nodes = plan_.nodes.size();
     const std::unique_ptr<collectives::Operation[]> sent(new collectives::Operation[nodes]);
@@ -63,7 +64,7 @@ Task<Result<>> Exchange::run_telling() {
     }
     const Result<> ran = co_await run_among_nodes();
     if (!ran) communicator_->abort(ran.error());
-    // All are awaited, also after an error: they use the plan's memory.
+    // All operations are awaited, also after an error: they use the plan's memory.
     for (size_t node = 0; node < nodes; ++node) {
         communicator_->note(co_await sent[node].ended());
         communicator_->note(co_await heard[node].ended());

@@ -1,4 +1,5 @@
-// Exchange: what holds one up that makes no progress: members here, other nodes that are late, or some that are in another one.
+// Exchange: what holds up an exchange that makes no progress: members here, other nodes that are
+// late, or nodes that are in another exchange.
 #include <algorithm>
 
 #include "daemon/exchange/exchange.h"
@@ -18,7 +19,7 @@ constexpr base::Duration kStallNoticeable = std::chrono::milliseconds(100);
 base::Duration Exchange::stalled_for(base::TimePoint now) {
     base::TimePoint last = communicator_ ? communicator_->last_progress() : base::TimePoint{};
     if (!is_made()) {
-        // It is this node that the others wait for, at most so long.
+        // The others wait for this node, at most for the making deadline.
         last = std::max(last, plan_.progress->moved());
         if (now - last > services_.options.making_deadline && !abort_)
             abort(base::make_error(ErrorKind::timeout,

@@ -1,4 +1,4 @@
-// Exchange: top-k reductions whose gradient is cut on the GPU that its members' buffers are on.
+// Exchange: top-k reductions whose gradient is cut on the GPU that has its members' buffers.
 #include <functional>
 
 #include "base/daemon_events.h"
@@ -12,17 +12,17 @@ using sparse::Residual;
 
 namespace {
 
-// Of less, copies to the host and back take no longer than the kernels' launches. A guess.
+// For fewer, copies to the host and back take no longer than the kernels' launches. A guess.
 constexpr size_t kCutElementsMin = size_t{64} << 10U;
 
 }  // namespace
 
-// This node's choice alone: others get the same entries either way.
+// This node decides alone: other nodes get the same entries either way.
 bool Exchange::may_cut_on_gpu() const {
     if (residual_here().count() < kCutElementsMin ||
         !sparse::runs_elsewhere(plan_.top_k->options.algorithm))
         return false;
-    // The residual is one more for the kernel.
+    // The residual is one more input of the kernel.
     return all_on_gpus() && plan_.on_device.size() < PACE_DEVICE_MEMBERS_MAX &&
            services_.gpus != nullptr && why_not_on_device(plan_.on_device, plan_.layout).empty() &&
            kernels().ok() && !residual_here().stays_here();
@@ -32,7 +32,7 @@ Residual& Exchange::residual_here() const {
     return plan_.top_k->participants.front().state->residual();
 }
 
-// True: it is cut there. Otherwise what is owed is on the host now.
+// True: the gradient is cut on the GPU. Otherwise the residual is on the host now.
 Task<bool> Exchange::place_gradient() {
     if (sparse_->is_flat()) co_return false;
     Residual& residual = residual_here();
@@ -53,7 +53,7 @@ Task<bool> Exchange::place_gradient() {
 Task<Result<>> Exchange::place_gradient_on_gpu(Residual& residual) {
     device::Device& gpu = plan_.on_device.front().contents->lane->device();
     const size_t chosen_max = sparse::top_count(residual.count(), plan_.top_k->options.density) + 1;
-    // Nobody else puts a residual elsewhere.
+    // Nothing else moves a residual off the host.
     cut_ = std::static_pointer_cast<DeviceGradient>(residual.far());
     if (cut_ && !cut_->fits(gpu, residual.count(), chosen_max)) {
         cut_.reset();
@@ -95,12 +95,12 @@ void Exchange::commit_cut() {
     if (!committed) {
         residual_here().keep_here();
         const DeviceLane& lane = *plan_.on_device.front().contents->lane;
-        lane.when_done({}, [memory = cut_result_](const Result<>&) {});  // which it may read
+        lane.when_done({}, [memory = cut_result_](const Result<>&) {});  // which may still be read
     }
     finish(committed);
 }
 
-// Its members' buffers are needed no more. A GPU that has failed is not asked again.
+// The members' buffers are not needed any more. A GPU that has failed is not asked again.
 void Exchange::end_cut() {
     cut_->end();
     if (cut_->status()) return;

@@ -9,7 +9,7 @@ namespace pace::daemon {
 
 namespace {
 
-// Null if the node is not known (any more): the taker learns of it from the controller.
+// Null if the node is not known (any more): the taker learns of that from the controller.
 std::shared_ptr<Transfer> prepare(Services& services, Transfer::About about, uint64_t number,
                                   uint32_t check) {
     const auto peer = services.peers.peer(about.node);
@@ -23,7 +23,7 @@ std::shared_ptr<Transfer> prepare(Services& services, Transfer::About about, uin
     return gift;
 }
 
-// It owns what it sends.
+// The Gift owns what it sends.
 void send(const std::shared_ptr<Transfer>& gift, std::span<const std::byte> bytes,
           const collectives::TransferOptions& options) {
     base::spawn<base::Result<>>(

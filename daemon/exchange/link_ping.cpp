@@ -67,7 +67,7 @@ std::optional<LinkTimes> LinkTrips::times() const {
     return LinkTimes{static_cast<uint64_t>(std::max<int64_t>(tiny.count() / 2, 1)), ns_per_byte};
 }
 
-// Each ping is asked for before the one before it is answered: none has to wait for its memory.
+// Each ping is asked for before the previous one is answered, so no ping waits for its memory.
 Task<Result<>> answer_pings(collectives::Communicator& communicator) {
     const size_t other = 1 - communicator.self();
     std::vector<std::byte> received(kTinyBytes);

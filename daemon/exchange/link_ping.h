@@ -1,10 +1,11 @@
-// link_ping: what the way to another node takes, measured by messages there and back; for the controller, which tells
-// from it who is near (service/controller/core/places.h).
+// link_ping: measures the link to another node by messages there and back, for the controller,
+// which concludes which nodes are near (service/controller/core/places.h).
 //
-// One node pings: eight tiny messages, then three of 256 KiB, each when the one before was answered by a tiny one. The
-// fastest of each kind counts (of the tiny ones not the first, which makes the connection), since whatever else the two
-// nodes do can only make them slower. A busy moment may last as long as all of them: so there are several such series, apart from each
-// other (links.h), and the fastest trips of all count. What no network can do is not believed.
+// One node pings: eight tiny messages, then three of 256 KiB, each after a tiny answer to the one
+// before. The fastest trip of each kind counts, since other work of the two nodes can only slow a
+// trip down. The first tiny message, which makes the connection, does not count. A busy moment may
+// outlast the whole series, so there are several series, apart from each other (links.h), and the
+// fastest trips of all count. Times that no network can reach are discarded.
 #pragma once
 
 #include <algorithm>
@@ -29,17 +30,18 @@ struct LinkTrips {
     base::Duration tiny{};
     base::Duration large{};
 
-    // With those of another series.
+    // The fastest trips of this series and another one.
     LinkTrips best_with(const LinkTrips& other) const {
         return {std::min(tiny, other.tiny), std::min(large, other.large)};
     }
-    // None if they make no sense: a trip that took no time, a large message that was no slower than a tiny one, or was faster than the bytes
-    // can be copied.
+    // None if the trips make no sense: a trip took no time, or a large message was no slower than a
+    // tiny one, or faster than its bytes can be copied.
     std::optional<LinkTimes> times() const;
 };
 
-// Both among a communicator's two nodes, in an exchange of its own. End when every operation has ended; errors: the
-// transport's, or what abort() was given. Memory for one large message, at the other side from the first large one on.
+// Pings, and answers pings, between a communicator's two nodes, in an exchange of their own. Both
+// end when every operation has ended. Errors: the transport's, or the one that abort() was given.
+// Both take memory for one large message; the answering node takes it from the first large one on.
 base::Task<base::Result<LinkTrips>> ping_link(collectives::Communicator& communicator,
                                               std::function<base::TimePoint()> now = &base::now);
 base::Task<base::Result<>> answer_pings(collectives::Communicator& communicator);

@@ -19,7 +19,7 @@ Task<Result<>> keeping(Task<Result<LinkTrips>> task, std::optional<LinkTrips>& r
     co_return Result<>();
 }
 
-// Tells the trips' durations one after the other: each is looked at twice.
+// A clock under which trips last these times, one after the other; each trip reads it twice.
 std::function<base::TimePoint()> clock_of(std::vector<int64_t> trips_us) {
     return [trips = std::move(trips_us), now = base::TimePoint(), looks = size_t{0}]() mutable {
         if (looks % 2 == 1) now += std::chrono::microseconds(trips[looks / 2]);

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "daemon/exchange/digest.h"
 #include "daemon/exchange/link_ping.h"
+#include "daemon/runtime/exchange_number.h"
 
 namespace pace::daemon {
 
@@ -18,7 +18,8 @@ using base::Result;
 
 namespace {
 
-// One side of a measurement: lives until its last operation has ended, however long after an abort().
+// One side of a measurement. Lives until its last operation has ended, however long after an
+// abort().
 struct LinkExchange {
     LinkExchange(transports::Transport& transport, uint32_t of_job, collectives::Group group)
         : job(of_job), communicator(transport, std::move(group)) {}
@@ -36,14 +37,14 @@ void stop(const LinkExchangePtr& exchange) {
             base::make_error(ErrorKind::aborted, "the link is not measured any more"));
 }
 
-// The first series has the number by which nodes of the release before know it.
+// The first series has the number by which nodes of the previous release know it.
 uint64_t number_of(const Links::View& view, NodeId lower, NodeId higher, uint32_t series) {
     constexpr uint64_t kSpread = 0x9E3779B97F4A7C15U;
     return exchange_number(view.token, ExchangeKind::link, view.epoch,
                            (uint64_t{lower} << 32U | higher) ^ (series * kSpread));
 }
 
-// Those near it in the view's order, which is a ring.
+// The nodes near `self` in the view's order, which is a ring.
 std::set<NodeId> neighbours(const std::vector<NodeId>& nodes, NodeId self) {
     std::set<NodeId> found;
     const auto place = std::find(nodes.begin(), nodes.end(), self);
@@ -95,7 +96,7 @@ struct Links::State : public std::enable_shared_from_this<Links::State> {
     std::map<std::pair<NodeId, uint32_t>, LinkExchangePtr> answering;  // by node, and job
     struct Measured {
         LinkTrips trips;
-        std::optional<control::LinkReport> report;  // none: they make no sense
+        std::optional<control::LinkReport> report;  // none: the trips make no sense
     };
     std::map<NodeId, Measured> measured;
     std::vector<NodeId> untold;
@@ -106,8 +107,11 @@ struct Links::State : public std::enable_shared_from_this<Links::State> {
 
 void Links::State::commit(const View& view) {
     leave_view(view.job);
-    const View named{
-        view.job, view.token, view.epoch, {}};  // without its nodes, of which there may be many
+    const View named{// Without the view's nodes, of which there may be many.
+                     view.job,
+                     view.token,
+                     view.epoch,
+                     {}};
     for (const NodeId node : neighbours(view.nodes, services.self)) {
         if (node == services.self) continue;
         if (node < services.self) {
@@ -143,7 +147,7 @@ LinkExchangePtr Links::State::open(uint32_t job, uint64_t number, NodeId node, s
 
 // --------------------------------------------------------------------------------- the higher node
 
-// Another job's view may have the same node: it pings in one of them.
+// Answers for each job's view: the same node may be in views of several jobs, and pings in one.
 void Links::State::answer(const View& view, NodeId node, uint32_t series) {
     const LinkExchangePtr exchange =
         open(view.job, number_of(view, node, services.self, series), node, 1);
@@ -174,7 +178,8 @@ void Links::State::look_later() {
     });
 }
 
-// Nobody needs it any more: a first series that another job's view has had pinged meanwhile, too.
+// Nobody needs the ping any more. This includes a first series if another job's view has had the
+// node pinged meanwhile.
 bool Links::State::is_over(const Ping& ping) const {
     return base::now() >= ping.until || (ping.series == 0 && is_measured(ping.node));
 }
@@ -211,7 +216,7 @@ void Links::State::ping(const Ping& ping) {
 
 void Links::State::pinged(const LinkExchangePtr& exchange, const Ping& ping,
                           const Result<LinkTrips>& trips) {
-    if (pinging != exchange) return;  // given up
+    if (pinging != exchange) return;  // if only this node lacks the result
     pinging.reset();
     if (trips) take(ping.node, *trips);
     if (trips && ping.series + 1 < options.series) {
@@ -222,7 +227,7 @@ void Links::State::pinged(const LinkExchangePtr& exchange, const Ping& ping,
     look();
 }
 
-// The controller is told what has become of it, if that is news.
+// Takes the trips into account. The controller is told of the result, if that is news.
 void Links::State::take(NodeId node, const LinkTrips& trips) {
     const auto [entry, is_first] = measured.try_emplace(node, Measured{trips, {}});
     Measured& known = entry->second;
@@ -235,7 +240,7 @@ void Links::State::take(NodeId node, const LinkTrips& trips) {
         untold.push_back(node);
 }
 
-// What it has begun to send ends when it does; the next one need not wait for that.
+// Messages that are being sent end when they do; the next ping need not wait for that.
 void Links::State::give_up(const LinkExchangePtr& exchange) {
     if (!exchange || pinging != exchange) return;
     pinging.reset();

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/exchange/active.h"
+#include "daemon/runtime/active.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 
@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr uint32_t kJob = 3;
 
-// An exchange that does nothing but last.
+// An exchange that lasts and does nothing else.
 class Lasting final : public Active {
   public:
     void abort(const base::Error& /*error*/) override {}
@@ -73,7 +73,7 @@ class LinksTest : public ::testing::Test {
     void commit_at_all(uint64_t epoch, const std::vector<NodeId>& ids) {
         for (const auto& [id, node] : nodes_) commit(id, epoch, ids);
     }
-    // Takes what is reported meanwhile.
+    // Takes reports meanwhile.
     template <typename Condition>
     bool until(Condition condition) {
         const base::TimePoint deadline = base::now() + std::chrono::seconds(20);
@@ -147,7 +147,7 @@ TEST_F(LinksTest, APairIsPingedInSeveralSeriesAndWhatIsFasterIsToldAnew) {
     EXPECT_EQ(sent(), 3 * 11U) << "the pair is measured";
 }
 
-// As one of the release before.
+// The second node answers one series, as a node of the previous release does.
 TEST_F(LinksTest, ANodeThatAnswersOneSeriesIsMeasuredByThat) {
     options_.ping_max = milliseconds(100);
     start({2});
@@ -220,7 +220,7 @@ TEST_F(LinksTest, APairOfTwoJobsIsMeasuredOnce) {
     EXPECT_EQ(reports(1, 2), 1U);
 }
 
-// A view that comes while the one before is measured.
+// Views that commit while the links of the previous one are measured.
 TEST_F(LinksTest, ANewViewBeginsAnew) {
     start({1, 2, 3, 4});
     for (uint64_t epoch = 1; epoch <= 30; ++epoch) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/control/controller_link.h"
+#include "daemon/control/controller.h"
 
 namespace pace::daemon {
 
@@ -34,7 +34,7 @@ void PartialRun::start(Done done) {
     services_.recorder->note(exchange_record(RecordKind::exchange_begins, place_.job, place_.what),
                              place_.nodes);
     if (!connected_) {
-        // Not from inside the call: the caller has not stored it yet.
+        // Not from inside the call: the caller has not stored the run yet.
         services_.loop.defer(base::keep(
             shared_from_this(), [](PartialRun& self) { self.ended(self.connected_.error()); }));
         return;
@@ -53,21 +53,21 @@ void PartialRun::start(Done done) {
 Result<std::span<std::byte>> PartialRun::memory(size_t bytes) {
     began_ns_ = base::now_ns();
     if (lend_) scratch_ = lend_();
-    // What the buffers are, another node may have said.
+    // Another node may have said what the buffers are.
     const Payer payer = services_.payer_of(place_.job);
     PACE_TRY(payer.accounts->check_possible(bytes, "the result of a round"));
     return scratch_.reserve(bytes, payer);
 }
 
-// The others may have given up this node, and make the round anew without it (Exchange::when_sure).
+// The other nodes may have given up this node, and redo the round without it (Exchange::when_sure).
 void PartialRun::ended(const Result<partial::RoundOutcome>& outcome) {
     Doubt& doubt = services_.control->doubt();
-    if (!outcome || place_.nodes.size() <= 1 || !doubt.is_at(base::now())) {
+    if (!outcome || place_.nodes.size() <= 1 || !doubt.is_at(base::now_through_sleep())) {
         finish(outcome);
         return;
     }
     unsure_ = *outcome;
-    doubt.when_sure(base::now(), [weak = weak_from_this()] {
+    doubt.when_sure(base::now_through_sleep(), [weak = weak_from_this()] {
         const auto run = weak.lock();
         if (run && run->unsure_) run->finish_later(*std::exchange(run->unsure_, {}));
     });
@@ -79,14 +79,16 @@ void PartialRun::abort(const base::Error& error) {
     if (std::exchange(unsure_, {})) finish_later(error);
 }
 
-// Not from inside abort(), whose caller may own this.
+// Not from inside abort(), whose caller may own this object.
 void PartialRun::finish_later(Result<partial::RoundOutcome> outcome) {
     services_.loop.defer(
         base::keep(shared_from_this(),
                    [outcome = std::move(outcome)](PartialRun& self) { self.finish(outcome); }));
 }
 
-void PartialRun::finish(const Result<partial::RoundOutcome>& outcome) {
+void PartialRun::finish(Result<partial::RoundOutcome> outcome) {
+    const Result<> settled = outcome ? round_->settle(*outcome) : Result<>();
+    if (!settled) outcome = settled.error();
     std::erase_if(services_.active, [this](const std::weak_ptr<Active>& other) {
         return other.expired() || other.lock().get() == this;
     });

@@ -1,5 +1,6 @@
-// PartialRun: one attempt at a round of a job that does not wait for the slow: partial/partial_round.h among the nodes of a
-// view. It lives until the round's operations have ended, whatever becomes of the job meanwhile.
+// PartialRun: one attempt at a round of a job that does not wait for the slow:
+// partial/partial_round.h among the nodes of a view. Lives until the round's operations have ended,
+// whatever becomes of the job meanwhile.
 #pragma once
 
 #include <functional>
@@ -8,21 +9,21 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/exchange/active.h"
-#include "daemon/exchange/scratch.h"
-#include "daemon/exchange/services.h"
 #include "daemon/partial/missed.h"
 #include "daemon/partial/partial_round.h"
+#include "daemon/runtime/active.h"
+#include "daemon/runtime/scratch.h"
+#include "daemon/runtime/services.h"
 
 namespace pace::daemon {
 
 // What this node knows of its workers' gradients, shared by all rounds of the job.
 struct PartialBooks {
-    // `pay` is for what is copied and summed.
+    // `paid_by` charges what is copied and summed.
     PartialBooks(partial::Late late, std::shared_ptr<kernels::Strand> all, partial::Pay paid_by)
         : strand(std::move(all)), pay(std::move(paid_by)), store(late, strand, pay) {}
 
-    // Once the store has terms.
+    // Called once the store has terms.
     void begin_missed() { missed.emplace(store.layout(), strand, pay); }
 
     std::shared_ptr<kernels::Strand> strand;
@@ -40,13 +41,15 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     };
     using Done = std::function<void(const base::Result<partial::RoundOutcome>&)>;
 
-    // `plan.group.nodes` is filled in here. `lend` gives memory for the result, of any size, when all nodes have begun the round.
+    // `plan.group.nodes` is filled in here. `lend` returns memory for the result, of any size, when
+    // all nodes have begun the round.
     PartialRun(Services& services, Place place, partial::RoundPlan plan,
                std::shared_ptr<PartialBooks> books, std::function<Scratch()> lend);
 
-    // Once, on a shared object. `done` is called once, possibly before this returns, unless detach() was.
+    // Called once, on a shared object. `done` is called once, possibly before this returns, unless
+    // detach() was called.
     void start(Done done);
-    // Nobody wants to hear of its end any more.
+    // Nobody wants to hear of the run's end any more.
     void detach() {
         done_ = {};
         lend_ = {};
@@ -72,7 +75,7 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     base::Result<> connect(partial::RoundPlan& plan);
     base::Result<std::span<std::byte>> memory(size_t bytes);
     void ended(const base::Result<partial::RoundOutcome>& outcome);
-    void finish(const base::Result<partial::RoundOutcome>& outcome);
+    void finish(base::Result<partial::RoundOutcome> outcome);
     void finish_later(base::Result<partial::RoundOutcome> outcome);
 
     Services& services_;
@@ -85,7 +88,8 @@ class PartialRun final : public Active, public std::enable_shared_from_this<Part
     Done done_;
     uint64_t began_ns_ = 0;
     bool aborted_ = false;
-    std::optional<partial::RoundOutcome> unsure_;  // whether it counts
+    // An outcome of which it is not known yet whether it counts.
+    std::optional<partial::RoundOutcome> unsure_;
 };
 
 }  // namespace pace::daemon

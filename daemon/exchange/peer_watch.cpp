@@ -9,10 +9,12 @@ namespace pace::daemon {
 
 namespace {
 
-// How often suspects are pinged and looked at. A guess: a small part of the deadline, and few messages.
+// How often suspects are pinged and looked at. A guess: a small part of the deadline, and few
+// messages.
 constexpr base::Duration kPingEvery = std::chrono::milliseconds(200);
 
-// How often the controller is told of a cut, in progress deadlines: it may not have remembered it. A guess.
+// How often the controller is told of a cut again, in progress deadlines: it may not have
+// remembered the cut. A guess.
 constexpr int kTellEvery = 5;
 
 uint64_t milliseconds_of(base::Duration duration) {
@@ -29,7 +31,7 @@ void PeerWatch::suspect(NodeId node) {
     look_later();
 }
 
-// A process that dies is missed at once, without a silence before.
+// The loss of a connection to a process that dies is noticed at once, without a silence before.
 bool PeerWatch::lost(NodeId node) {
     suspect(node);
     const auto found = suspects_.find(node);
@@ -54,12 +56,12 @@ void PeerWatch::look_later() {
 
 void PeerWatch::look() {
     const base::TimePoint now = base::now();
-    // A process that stood still itself has not read yet what was said to it.
+    // If this process stood still itself, it has not yet read what was sent to it.
     const bool stood_still = now - due_ > services_.options.progress_deadline / 4;
     if (stood_still)
         for (auto& [node, suspect] : suspects_)
             if (!suspect.cut) suspect.since = now;
-    // What ends with a connection may suspect, and forget, others.
+    // Callbacks of a lost connection may suspect, and forget, other nodes.
     std::vector<NodeId> nodes;
     for (const auto& [node, suspect] : suspects_) nodes.push_back(node);
     for (const NodeId node : nodes) {
@@ -96,7 +98,7 @@ bool PeerWatch::ping(NodeId node, Suspect& suspect, base::TimePoint now) {
         cut_off(node, suspect, silent);
     else if (suspect.cut && now - suspect.told >= kTellEvery * services_.options.progress_deadline)
         tell_of_cut(node, suspect);
-    // By the connection that there is now: it may be another one.
+    // Over the present connection, which may be another one by now.
     if (const auto current = services_.peers.connection(node)) services_.transport.ping(*current);
     return false;
 }
@@ -114,8 +116,9 @@ void PeerWatch::cut_off(NodeId node, Suspect& suspect, base::Duration silent) {
     services_.peers.reconnect(node);
 }
 
-// A report of the cut may be under way to a controller that forgot the node before it came, and has attached it anew since: it
-// would stay for ever if nobody said that the way is whole.
+// A report of the cut may be on its way to a controller that had forgotten the node before the
+// report came, and has attached the node anew since. That controller would believe in the cut for
+// ever if nobody told it that the connection is whole.
 void PeerWatch::forget(NodeId node) {
     const bool was_cut = is_cut(node);
     suspects_.erase(node);

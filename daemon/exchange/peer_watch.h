@@ -1,8 +1,10 @@
 // PeerWatch: whether any bytes come from the nodes that this one waits for.
 //
-// Whoever waits for a node suspects it, whatever for. A suspect is pinged: one whose worker is merely slow answers. If nothing
-// at all has come from it for progress_deadline, the way to it is cut: what is under way with it ends, nothing begins, the
-// controller and the log are told, the controller again and again. It is pinged on, over new connections, until something comes.
+// Code that waits for a node suspects it. A suspect is pinged; one whose worker is merely slow
+// answers. If nothing at all has come from a suspect for progress_deadline, the way to it is cut:
+// everything under way with it ends, nothing begins, and the log and the controller are told, the
+// controller repeatedly. The node is still pinged, over new connections, until something comes from
+// it.
 #pragma once
 
 #include <functional>
@@ -10,13 +12,14 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "daemon/exchange/services.h"
+#include "daemon/runtime/services.h"
 
 namespace pace::daemon {
 
 class PeerWatch {
   public:
-    // The way to the node is cut, since nothing has come for so long, or whole again: for the controller.
+    // Tells the controller that the way to the node is cut, since nothing has come for `silent`, or
+    // that it is whole again.
     using Tell = std::function<void(NodeId node, bool cut, base::Duration silent)>;
 
     PeerWatch(Services& services, Tell tell) : services_(services), tell_(std::move(tell)) {}
@@ -25,22 +28,25 @@ class PeerWatch {
 
     // Something waits for the node.
     void suspect(NodeId node);
-    // The connection to it is lost. True if that is no news: bytes have not moved for long, and the way is cut.
+    // The connection to the node is lost. True if this is no news: bytes have not moved for long,
+    // and the way is cut.
     bool lost(NodeId node);
     bool is_cut(NodeId node) const;
 
-    // The node is gone, and whatever is under way with it; all are.
+    // The node is gone, and with it everything under way.
     void forget(NodeId node);
+    // All nodes are gone.
     void forget_all();
-    // To a controller that may not know: of all, or of a node that it did not know yet either.
+    // Tells a controller of all cuts that it may not know.
     void attached();
+    // Tells the controller, which has just come to know the node, whether the way to it is cut.
     void known(NodeId node);
 
   private:
     struct Suspect {
-        base::TimePoint since{};       // it was suspected, or cut
-        base::TimePoint last_heard{};  // by connections that are lost since
-        base::TimePoint told{};        // when the controller was told last that it is cut
+        base::TimePoint since{};       // when it was suspected, or cut
+        base::TimePoint last_heard{};  // over connections that are lost since
+        base::TimePoint told{};        // when the controller was last told of the cut
         bool cut = false;
     };
 

@@ -1,4 +1,4 @@
-// Two nodes on an in-memory network, of which one may be frozen, as if the way to it were cut.
+// Two nodes on an in-memory network, of which one may be frozen, as if its connection were cut.
 #include "daemon/exchange/peer_watch.h"
 
 #include <memory>
@@ -115,7 +115,7 @@ TEST_F(PeerWatchTest, ANodeFromWhichNothingComesIsCutUntilSomethingDoes) {
     EXPECT_FALSE(watch_.is_cut(kOther));
 }
 
-// It cannot remember any number of cuts, and may not have known one of the nodes.
+// The controller cannot remember any number of cuts, and may not have known one of the nodes.
 TEST_F(PeerWatchTest, TheControllerIsToldAgainAndAgainAsLongAsTheCutLasts) {
     network_.freeze(*there_);
     watch_.suspect(kOther);
@@ -155,7 +155,8 @@ TEST_F(PeerWatchTest, AControllerThatMayNotKnowIsToldAgainAndANodeThatIsGoneIsFo
     watch_.attached();
     EXPECT_EQ(told_.size(), 2U);
     watch_.forget(kOther);
-    // The report may have come when the node was back already: without this one it would hold for ever.
+    // The report of the cut may have come when the node was back already. Without this second
+    // report the first would hold for ever.
     ASSERT_EQ(told_.size(), 3U);
     EXPECT_FALSE(told_.back().cut);
     watch_.attached();

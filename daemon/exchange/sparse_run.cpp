@@ -97,7 +97,7 @@ Task<Result<>> SparseRun::run_one(size_t index, double scale, std::span<std::byt
         *local.communicator, *local.part, scale, result, *plan_.participants[index].state,
         plan_.options, services_.pool, post());
     if (!report) {
-        // What one has lost, the others here need not wait for.
+        // The other participants here need not wait for what one of them has lost.
         abort(report.error());
         co_return report.error();
     }
@@ -105,7 +105,7 @@ Task<Result<>> SparseRun::run_one(size_t index, double scale, std::span<std::byt
     co_return Result<>();
 }
 
-// The first one's result is the exchange's.
+// The first participant's result is the exchange's.
 bool SparseRun::result_begun() const {
     return !locals_.empty() && locals_.front().communicator->result_begun();
 }

@@ -1,5 +1,5 @@
-// SparseRun: the top-k reduction within an exchange. The nodes take part, or, flat, every worker by itself: then several
-// participants are here, and each keeps its own residual.
+// SparseRun: the top-k reduction within an exchange. The nodes are the participants; or, flat,
+// every worker is one. Then several participants are on this node, each with a residual of its own.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 #include "base/task.h"
 #include "daemon/collectives/communicator.h"
 #include "daemon/collectives/local_part.h"
-#include "daemon/exchange/scratch.h"
-#include "daemon/exchange/services.h"
+#include "daemon/runtime/scratch.h"
+#include "daemon/runtime/services.h"
 #include "daemon/sparse/flat_transport.h"
 #include "daemon/sparse/sparse_all_reduce.h"
 
@@ -26,17 +26,17 @@ struct SparseParticipant {
 
 struct SparsePlan {
     sparse::Options options;
-    // By number, the node that each participant is on; empty: the nodes are the participants.
+    // The node of each participant, by number; empty: the nodes are the participants.
     std::vector<NodeId> hosts;
-    // This node's: one, or one per contribution of the exchange.
+    // This node's participants: one, or flat one per contribution of the exchange.
     std::vector<SparseParticipant> participants;
-    // Of the exchange among workers.
+    // The number of the exchange among workers.
     uint64_t number = 0;
 };
 
 class SparseRun {
   public:
-    // `payer` pays for what it has besides the exchange's result.
+    // `payer` pays for memory other than the exchange's result.
     SparseRun(Services& services, SparsePlan plan, Payer payer)
         : services_(services), plan_(std::move(plan)), payer_(std::move(payer)) {}
     ~SparseRun();
@@ -46,18 +46,18 @@ class SparseRun {
     bool is_flat() const { return !plan_.hosts.empty(); }
     const SparsePlan& plan() const { return plan_; }
 
-    // Flat: connects the participants, of which `self` is this node. Before run().
+    // Flat: connects the participants, of which `self` is this node. Called before run().
     base::Result<> connect(uint32_t check, NodeId self);
 
-    // `nodes` is the exchange's communicator, `part` what all of this node's workers contribute, in the order of the
-    // participants. As sparse_all_reduce().
+    // Runs as sparse_all_reduce() does. `nodes` is the exchange's communicator. `part` is what all
+    // of this node's workers contribute, in the order of the participants.
     base::Task<base::Result<>> run(collectives::Communicator& nodes,
                                    const collectives::LocalPart& part, double scale,
                                    std::span<std::byte> result);
     const sparse::Report& report() const { return report_; }
     std::vector<std::byte> take_hidden() { return std::exchange(report_.hidden, {}); }
 
-    // Of a flat run; others have none of their own.
+    // These are of a flat run; other runs have none of their own.
     bool result_begun() const;
     void abort(const base::Error& error);
     void peer_lost(transports::PeerId peer, const base::Error& error);

@@ -51,7 +51,7 @@ std::shared_ptr<Transfer> Taking::begin(const base::Scope& owner, Services& serv
         collectives::transfer_from(taking->communicator, 0, *memory, services.options.transfer),
         [taking, &loop, told = owner.bind(ended)](const Result<>& result) {
             taking->log_failure(result);
-            // Later: one that ends at once would do so inside begin().
+            // Deferred: a transfer that ends at once would call inside begin().
             loop.defer(base::keep(taking, [taking, told, result](const Transfer&) {
                 if (result) {
                     told(Result<std::shared_ptr<Transfer>>(taking));

@@ -1,4 +1,4 @@
-// Taking: bytes that one other node gives to this one: the other end of a Gift.
+// Taking: receives bytes that one other node gives to this one: the other end of a Gift.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@ class Taking {
   public:
     using Done = std::function<void(const base::Result<std::span<const std::byte>>&)>;
 
-    // Receives `bytes` bytes from the node that `about` names, as exchange `number`. `done` is called once, with bytes that live
-    // until it returns; not before this returns, and not after the owner's end. Frees itself when it has ended. Null, and `done`
-    // gets the reason, if the node is not known (any more) or there is no memory.
+    // Receives `bytes` bytes from the node that `about` names, as exchange `number`. `done` is
+    // called once, not before this returns, and not after the owner's end. Its bytes live until it
+    // returns. The Taking frees itself when it has ended. If the node is not known (any more), or
+    // there is no memory, returns null and `done` gets the reason.
     static std::shared_ptr<Transfer> take(const base::Scope& owner, Services& services,
                                           Transfer::About about, uint64_t number, uint32_t check,
                                           size_t bytes, const Done& done);
 
-    // The same; `done` gets the memory.
+    // As take(), but `done` gets the memory.
     using Given = std::function<void(base::Result<Scratch>)>;
     static std::shared_ptr<Transfer> take_memory(const base::Scope& owner, Services& services,
                                                  Transfer::About about, uint64_t number,

@@ -1,5 +1,6 @@
-// Transfer: bytes on their way between this node and one other, outside of any exchange: a result that one of them missed, a model
-// for a newcomer, what a leaver owed. Watched like exchanges are, so that a way that is cut ends it.
+// Transfer: bytes on their way between this node and one other, outside of any exchange: a result
+// that one of them missed, a model for a newcomer, the residuals of a leaving node. Watched like an
+// exchange, so that a cut connection ends it.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +10,17 @@
 #include <vector>
 
 #include "daemon/collectives/communicator.h"
-#include "daemon/exchange/active.h"
-#include "daemon/exchange/scratch.h"
-#include "daemon/exchange/services.h"
+#include "daemon/runtime/active.h"
+#include "daemon/runtime/scratch.h"
+#include "daemon/runtime/services.h"
 
 namespace pace::daemon {
 
 class Transfer : public Active {
   public:
-    // `what` is being moved, for the log. It ends when nothing has moved for so many progress deadlines; 0: it waits for as long
-    // as the other node answers, which may have good reasons to begin later.
+    // What is being moved (`what`, for the log), and how long to wait. The transfer ends when
+    // nothing has moved for `deadlines` progress deadlines. 0: it waits as long as the other node
+    // answers, which may have good reasons to begin later.
     struct About {
         uint32_t job = 0;
         std::string what;
@@ -28,7 +30,8 @@ class Transfer : public Active {
 
     Transfer(Services& services, collectives::Group group, About about);
 
-    // Once, on a shared object. A taker hears from now on if the giver cannot give: then it ends with ErrorKind::memory.
+    // Called once, on a shared object. From now on a taker hears if the giver cannot give: then the
+    // transfer ends with ErrorKind::memory.
     void watch(const std::shared_ptr<Transfer>& self);
 
     void abort(const base::Error& error) override;
@@ -40,7 +43,7 @@ class Transfer : public Active {
     int deadlines() const override { return std::max(about_.deadlines, 1); }
     std::string what() const override { return about_.what; }
 
-    // Unless it was ended from here.
+    // Logs the failure, unless this node has ended the transfer.
     void log_failure(const base::Result<>& result) const;
 
     Scratch memory;

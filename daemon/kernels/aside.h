@@ -1,7 +1,9 @@
-// Aside: the one way for work on much memory to leave the event loop. The loop does what touches little itself, since going to
-// another thread and back takes longer; all else is the pool's, in pieces, and the loop hears of its end.
+// Aside: moves work on much memory out of the event loop. The loop does work on little memory
+// itself, since switching to another thread and back takes longer. All other work goes to the pool,
+// in pieces. The loop is called when the work has ended.
 //
-// Nobody but who asked for the work waits for it, so that its memory is in no other use meanwhile: whoever asks sees to that.
+// Only the caller waits for the work. The caller ensures that its memory is not in other use
+// meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -18,20 +20,23 @@ class Aside {
   public:
     using Done = WorkerPool::Callback;
 
-    // Bytes of a range that a thread claims at once.
+    // The number of bytes of a range that a thread claims at once.
     static constexpr size_t kGrainBytes = size_t{64} << 10U;
-    // A piece that touches more is slow: others' work does not wait for it. A guess, about a millisecond.
+    // A piece that touches more memory counts as slow. Other work does not wait for a slow piece.
+    // The value is a guess, about a millisecond.
     static constexpr size_t kQuickBytesMax = size_t{4} << 20U;
 
-    // `post` brings a callback to the loop's thread; without one everything is done at once. Work that touches at most
-    // `little_bytes` is little.
+    // `post` brings a callback to the loop's thread. Without `post`, all work is done at once. Work
+    // that touches at most `little_bytes` is little.
     Aside(WorkerPool& pool, WorkerPool::Post post, size_t little_bytes)
         : pool_(pool), post_(std::move(post)), little_bytes_(little_bytes) {}
 
     bool is_little(size_t bytes) const { return !post_ || bytes <= little_bytes_; }
 
-    // Does `work` over [0, size) in pieces of `grain`, in several threads at once; all of it touches `bytes` bytes. Then calls `done`,
-    // in the loop's thread: before this returns if it is little. What `work` refers to lives until then.
+    // Runs `work` over [0, size) in pieces of `grain`, in several threads at once. All of the work
+    // together touches `bytes` bytes. Then calls `done` in the loop's thread. If the work is
+    // little, the call comes before this function returns. Objects that `work` refers to must live
+    // until then.
     void run(size_t bytes, size_t size, size_t grain, WorkerPool::Work work, Done done) const {
         if (is_little(bytes)) {
             pool_.parallel_for(size, grain, work);
@@ -43,7 +48,7 @@ class Aside {
             size, grain, std::move(work), post_, std::move(done),
             bytes / pieces > kQuickBytesMax ? WorkerPool::Pieces::slow : WorkerPool::Pieces::quick);
     }
-    // The same of work that cannot be cut.
+    // Does the same for work that cannot be cut.
     void run(size_t bytes, std::function<void()> work, Done done) const {
         if (is_little(bytes)) {
             work();
@@ -55,7 +60,7 @@ class Aside {
             WorkerPool::Pieces::slow);
     }
 
-    // The same two, awaited.
+    // The same two functions as tasks.
     base::Task<> run(size_t bytes, size_t size, size_t grain, WorkerPool::Work work) const {
         base::OneShot<bool> ended;
         run(bytes, size, grain, std::move(work), [&ended] { ended.set(true); });

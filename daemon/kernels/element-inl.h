@@ -1,5 +1,5 @@
-// element: how a vector of elements becomes a vector of accumulators and back, for each of the four
-// types. Included once per instruction set (Highway's idiom), by the kernels alone.
+// element: turns a vector of elements into a vector of accumulators and back, for each of the four
+// types. The file is included once per instruction set (Highway's idiom), only by the kernels.
 
 #if defined(PACE_KERNELS_ELEMENT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PACE_KERNELS_ELEMENT_INL_H
@@ -21,8 +21,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Highway's scalar target reads through the pointer, which is not defined for memory that is not
-// aligned.
+// Highway's scalar target reads through the pointer, which is undefined for unaligned memory.
 template <class D>
 HWY_INLINE hn::Vec<D> load_unaligned(D d, const hn::TFromD<D>* from) {
 #if HWY_TARGET == HWY_SCALAR
@@ -46,8 +45,8 @@ HWY_INLINE void store_unaligned(hn::Vec<D> value, D d, hn::TFromD<D>* to) {
 }
 
 // Each type moves a pair of accumulator vectors, lo and hi, from and to 2 · Lanes(Tag) consecutive
-// elements. Which element is in which lane is the type's own affair, since sums are made lane by
-// lane. Rounding (pack) is apart from storing, because a sum is rounded once and stored many times.
+// elements. Each type may choose which element is in which lane, since sums are made lane by lane.
+// Rounding (pack) is separate from storing, because a sum is rounded once and stored many times.
 
 template <class Lane>
 struct Plain {
@@ -76,11 +75,13 @@ struct Plain {
 using F32 = Plain<float>;
 using F64 = Plain<double>;
 
-using WordTag = hn::RebindToUnsigned<hn::ScalableTag<float>>;  // 32 bits a lane
-using HalfTag = hn::Rebind<uint16_t, hn::ScalableTag<float>>;  // as many lanes of 16 bits
+// 32 bits per lane.
+using WordTag = hn::RebindToUnsigned<hn::ScalableTag<float>>;
+// As many lanes as a vector of floats, of 16 bits each.
+using HalfTag = hn::Rebind<uint16_t, hn::ScalableTag<float>>;
 
-// Two elements share a 32-bit word: one is its upper half, the other becomes it by a shift, so
-// nothing needs to cross lanes. Highway 1.0.3 truncates when it demotes to bf16, and the
+// Two elements share a 32-bit word. One element is the word's upper half. The other is shifted
+// there, so nothing crosses lanes. Highway 1.0.3 truncates when it demotes to bf16, and the
 // processors' own instruction flushes subnormals.
 struct Bf16 {
     using Element = uint16_t;
@@ -102,7 +103,7 @@ struct Bf16 {
         return hn::Add(hn::Add(bits, hn::Set(word, 0x7FFF)), odd);
     }
 
-    // Both elements of each word make one vector; the second is not needed.
+    // Both elements of each word form one vector; the second vector is unused.
     using Packed = hn::Vec<WordTag>;
     static HWY_INLINE void pack(V lo, V hi, Packed& first, Packed& second) {
         const auto upper = hn::And(round(hi), hn::Set(WordTag(), 0xFFFF0000U));
@@ -120,7 +121,8 @@ struct Bf16 {
 #if (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2) || HWY_TARGET == HWY_SCALAR || \
     HWY_TARGET == HWY_EMU128 || defined(HWY_DISABLE_F16C)
 
-// No conversion instructions: half.h's steps, all lanes taking all branches.
+// Serves targets without conversion instructions. It takes half.h's steps, but every lane computes
+// all branches.
 HWY_INLINE hn::Vec<hn::ScalableTag<float>> promote_f16(hn::Vec<HalfTag> halves) {
     const WordTag word;
     const hn::ScalableTag<float> single;
@@ -153,7 +155,7 @@ HWY_INLINE hn::Vec<HalfTag> demote_f16(hn::Vec<hn::ScalableTag<float>> value) {
     const auto subnormal = hn::Sub(hn::BitCast(word, shifted), magic);
     const auto finite =
         hn::IfThenElse(hn::Lt(magnitude, hn::Set(word, base::kHalfNormalMin)), subnormal, normal);
-    // The only NaN that comes here is the canonical one.
+    // Any NaN at this point is already the canonical one.
     const auto is_nan = hn::Gt(magnitude, hn::Set(word, base::kFloatInfinity));
     const auto special = hn::IfThenElse(is_nan, hn::Set(word, 0x7E00), hn::Set(word, 0x7C00));
     const auto result =
@@ -198,7 +200,7 @@ struct F16 {
     }
 };
 
-// Every NaN becomes the same one.
+// Turns every NaN into the canonical one.
 template <class D>
 HWY_INLINE hn::Vec<D> canonical_nan(D d, hn::Vec<D> value) {
     using Lane = hn::TFromD<D>;

@@ -15,13 +15,14 @@ namespace pace::kernels {
 namespace {
 
 constexpr size_t kAllPieces = SIZE_MAX;
-// Of one job, before a thread looks whether others wait. A guess: a lock is nothing beside so many.
+// The number of pieces of one job before a thread checks whether other jobs wait. The number is a
+// guess. The cost of a lock vanishes beside so many pieces.
 constexpr size_t kPiecesPerTurn = 16;
 
 }  // namespace
 
-// A job is shared by the threads that look at it; the last to drop it frees it. `next` hands out
-// pieces, `left` counts bytes not yet worked: who brings it to zero ends the job.
+// A job is shared by the threads that work on it. The last reference frees it. `next` hands out
+// pieces. `left` counts unfinished bytes. The thread that brings `left` to zero ends the job.
 struct WorkerPool::Job {
     size_t size;
     size_t grain;
@@ -45,7 +46,8 @@ struct WorkerPool::Job {
     bool claimed() const { return next.load(std::memory_order_relaxed) >= size; }
     bool is_slow() const { return pieces == Pieces::slow; }
 
-    // Works until no piece is left to claim, or it has done so many. True if this call finished the job's last piece.
+    // Works until no piece is left to claim, or `pieces_max` are done. Returns true if this call
+    // finished the job's last piece.
     bool run(size_t pieces_max) {
         bool last = false;
         for (size_t done = 0; done < pieces_max; ++done) {
@@ -61,7 +63,8 @@ struct WorkerPool::Job {
 
     void finish() {
         if (on_done) {
-            // The callback may free what `own_work` refers to, and must be the last to use it.
+            // The callback may free objects that `own_work` refers to. So `own_work` is dropped
+            // first.
             own_work = nullptr;
             if (out_of_memory) on_done = [] { throw std::bad_alloc(); };
             post(std::exchange(on_done, nullptr));
@@ -90,7 +93,7 @@ WorkerPool::WorkerPool(size_t threads) : slow_max_(threads > 1 ? threads - 1 : 1
     const auto begin_one = [this] {
         threads_.push_back(base::begin_thread([this] { thread_main(); }));
     };
-    // Fewer do the same work.
+    // With fewer threads the same work is done.
     while (threads_.size() < threads && base::attempt(begin_one)) {
     }
 }
@@ -114,7 +117,7 @@ void WorkerPool::parallel_for(size_t size, size_t grain, const Work& work) {
     }
     const auto job = std::make_shared<Job>(size, grain, Pieces::quick);
     job->work = &work;
-    // The caller is one of as many threads as there are processors.
+    // The caller counts as one of the threads. There are as many threads as processors.
     const size_t helpers = std::min((size - 1) / grain, threads_.size() - 1);
     if (helpers > 0) enqueue(job, helpers);
     if (!job->run(kAllPieces)) job->await();
@@ -152,8 +155,9 @@ bool WorkerPool::may_begin(const Job& job) const {
     return !job.is_slow() || slow_ < slow_max_;
 }
 
-// Of the jobs with unclaimed pieces the one whose turn it is; null when the pool ends. Called with mutex_ not held. Whoever gets a slow
-// one says when its piece has ended.
+// Returns the job whose turn it is among those with unclaimed pieces. Returns null when the pool
+// ends. The caller must not hold mutex_. A caller that gets a slow job must call slow_piece_ended()
+// after its piece.
 WorkerPool::JobPointer WorkerPool::next_job() {
     std::unique_lock lock(mutex_);
     for (;;) {

@@ -96,7 +96,7 @@ TEST(Pool, HasAThreadPerProcessorByDefaultAndOneBesideSlowPieces) {
     EXPECT_GE(WorkerPool::default_threads(), 2U);
 }
 
-// Three users' copies of gigabytes, which nobody cuts, and the sum of a fourth.
+// There are three copies of gigabytes that cannot be cut, and a fourth user's sum.
 TEST(Pool, QuickPiecesDoNotWaitForSlowOnes) {
     WorkerPool pool(2);
     std::promise<void> over;

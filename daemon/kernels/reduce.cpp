@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Everything from here to HWY_ONCE is compiled once per instruction set, by this file including
+// Everything from here to HWY_ONCE is compiled once per instruction set, because this file includes
 // itself.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "daemon/kernels/reduce.cpp"
@@ -19,16 +19,20 @@
 #define PACE_KERNELS_REDUCE_SUM
 namespace pace::kernels {
 
-// One weighted sum: where its elements come from and go to.
+// Parameters of one weighted sum.
 struct Sum {
     std::span<const Source> sources;
-    double headroom;  // of the weights
-    double scale;     // without it
+    // The factor of the weights.
+    double headroom;
+    double scale;  // already divided by headroom
     std::span<std::byte* const> outs;
-    size_t in_first;   // element of the sources where it starts
-    size_t out_first;  // element of the outs
+    // The element of the sources where the sum starts.
+    size_t in_first;
+    // The element of the outs where the sum starts.
+    size_t out_first;
     size_t count;
-    bool stream;  // outs are aligned, and written past the caches
+    // The outs are aligned, and written past the caches.
+    bool stream;
 };
 
 }  // namespace pace::kernels
@@ -48,7 +52,7 @@ typename Type::Element* out_at(std::byte* out, size_t element) {
     return reinterpret_cast<typename Type::Element*>(out) + element;
 }
 
-// lo and hi become the products of a source's weight and the elements at `from`.
+// Sets lo and hi to the products of a source's weight and the elements at `from`.
 template <class Type, bool kWeighted, class V>
 HWY_INLINE void load_term(const typename Type::Element* from, V weight, V& lo, V& hi) {
     Type::load(from, lo, hi);
@@ -78,8 +82,18 @@ HWY_INLINE void finish(V lo, V hi, V scale, typename Type::Packed& first,
     Type::pack(canonical_nan(d, lo), canonical_nan(d, hi), first, second);
 }
 
-// Two pairs of vectors at a time, which is enough work per source to hide the change of stream.
-// Returns the elements done.
+// Writes a pair of vectors: past the caches if `stream`.
+template <class Type>
+HWY_INLINE void put(const typename Type::Packed& first, const typename Type::Packed& second,
+                    bool stream, typename Type::Element* to) {
+    if (stream)
+        Type::stream(first, second, to);
+    else
+        Type::store(first, second, to);
+}
+
+// Sums two pairs of vectors at a time. This is enough work per source to hide the change of stream.
+// Returns the number of elements done.
 template <class Type, bool kWeighted>
 size_t sum_rows(const Sum& sum) {
     using Tag = typename Type::Tag;
@@ -112,20 +126,15 @@ size_t sum_rows(const Sum& sum) {
         finish<Type, kWeighted>(b0, b1, scale, q0, q1);
         for (std::byte* out : sum.outs) {
             auto* to = out_at<Type>(out, sum.out_first + i);
-            if (sum.stream) {
-                Type::stream(p0, p1, to);
-                Type::stream(q0, q1, to + pair);
-            } else {
-                Type::store(p0, p1, to);
-                Type::store(q0, q1, to + pair);
-            }
+            put<Type>(p0, p1, sum.stream, to);
+            put<Type>(q0, q1, sum.stream, to + pair);
         }
     }
     return i;
 }
 
-// What is left, through a buffer of one pair, so that the arithmetic is the same and nothing beyond
-// the end is touched.
+// Sums the remaining elements through a buffer of one pair. So the arithmetic is the same, and
+// nothing beyond the end is touched.
 template <class Type, bool kWeighted>
 void sum_tail(const Sum& sum, size_t i) {
     using Tag = typename Type::Tag;
@@ -179,7 +188,7 @@ void sum_any(protocol::DType dtype, const Sum& sum) {
             return sum_type<F16>(sum);
         case protocol::DType::bf16:
             return sum_type<Bf16>(sum);
-        case protocol::DType::u32:  // indices, which nobody adds up
+        case protocol::DType::u32:  // indices are never summed
             break;
     }
 }
@@ -196,12 +205,13 @@ HWY_EXPORT(sum_any);
 
 namespace {
 
-// From this size on, what is written would only push useful bytes out of the caches.
+// From this size on, cached output would only evict useful data. The value is a guess at a share of
+// a last-level cache.
 constexpr size_t kStreamBytesMin = size_t{4} << 20U;  // a guess at a share of a last-level cache
 constexpr size_t kStreamAlignment = 64;
 
-// Streaming stores leave the caches to others; where an out is a source its lines are in the cache
-// already.
+// Streaming stores leave the caches to other data. If an out is also a source, its lines are in the
+// cache already.
 bool should_stream(protocol::DType dtype, const Sum& sum) {
     const size_t size = protocol::size_of(dtype);
     if (sum.count * size * sum.outs.size() < kStreamBytesMin) return false;
@@ -241,7 +251,7 @@ void weighted_sum_into_all(protocol::DType dtype, std::span<const Source> source
 
 void copy_into_all(const std::byte* source, std::span<std::byte* const> outs, size_t bytes,
                    size_t first) {
-    // A tile that stays in the first-level cache while it is written to each out.
+    // The size of a tile that stays in the first-level cache while it is written to each out.
     constexpr size_t kTileBytes = 8192;
     for (size_t i = 0; i < bytes; i += kTileBytes) {
         const size_t n = std::min(kTileBytes, bytes - i);

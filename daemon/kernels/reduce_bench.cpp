@@ -1,7 +1,8 @@
-// kernels_bench: throughput of the weighted sums beside the memory floor, in one run, as ratios.
+// kernels_bench: measures the throughput of the weighted sums relative to the memory floor, in one
+// run.
 //
-// The floor of a sum in place over K buffers is one pass that reads and writes each of them (here:
-// flipping a bit of every word), with the same number of threads.
+// The floor of an in-place sum over K buffers is one pass that reads and writes each buffer, with
+// the same number of threads. Here the pass flips a bit of every word.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ struct Buffers {
     std::vector<Source> sources;
 };
 
-// Median seconds of a call, over about half a second.
+// Returns the median duration of a call in seconds, measured over about half a second.
 template <typename Call>
 double median_seconds(Call&& call) {
     std::vector<double> times;

@@ -21,7 +21,7 @@ constexpr std::array kDTypes = {DType::f32, DType::f64, DType::f16, DType::bf16}
 constexpr std::array kWeights = {0.25, 1.0, 1.0 / 3, -2.5};
 using Bytes = std::vector<std::byte>;
 
-// Runs `test` once for each instruction set that was compiled and that this machine has.
+// Runs `test` once for each compiled instruction set that this machine has.
 template <typename Test>
 void on_every_target(Test&& test) {
     for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -34,8 +34,8 @@ void on_every_target(Test&& test) {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-// Any bits: every exponent, subnormals, infinities and NaNs among them. Half of them are of
-// moderate size, so that sums do not all overflow.
+// Returns random bits. All exponents, subnormals, infinities and NaNs are included. Half of the
+// elements are of moderate size, so that not all sums overflow.
 Bytes random_elements(DType dtype, size_t count, base::Random& random) {
     Bytes bytes(count * size_of(dtype));
     for (size_t i = 0; i < count; ++i) {
@@ -61,14 +61,14 @@ Bytes random_elements(DType dtype, size_t count, base::Random& random) {
                               any ? static_cast<uint16_t>(bits)
                                   : base::bf16_from_float(static_cast<float>(value)));
                 break;
-            case DType::u32:  // indices, which nobody adds up
+            case DType::u32:  // indices are never summed
                 break;
         }
     }
     return bytes;
 }
 
-// Sources of random elements, each in memory of its own with one byte more.
+// Sources of random elements, each in its own memory with one extra byte.
 struct Inputs {
     Inputs(DType dtype, size_t source_count, size_t count, bool weighted, base::Random& random) {
         for (size_t k = 0; k < source_count; ++k) {
@@ -186,8 +186,8 @@ TEST(Reduce, StreamingStoresWriteTheSame) {
 
 TEST(Reduce, RoundsEveryHalfAsTheScalarCodeDoes) {
     on_every_target([] {
-        // All patterns, as they are and weighted so that every result must be rounded, ties among
-        // them.
+        // The test uses all bit patterns, unweighted, and weighted so that every result must be
+        // rounded. Ties are included.
         std::vector<uint16_t> all(65536);
         for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
         for (const DType dtype : {DType::f16, DType::bf16})
@@ -211,7 +211,7 @@ TEST(Reduce, WithoutSourcesTheSumIsZero) {
 }
 
 TEST(Reduce, HalfTypesAccumulateInFloat) {
-    // 2048 + 1 is not an f16; 2048 + 1 + 1 is.
+    // In f16, 2048 + 1 cannot be represented, but 2048 + 1 + 1 can.
     const std::array<uint16_t, 1> big = {base::f16_from_float(2048)};
     const std::array<uint16_t, 1> one = {base::f16_from_float(1)};
     const auto* b = reinterpret_cast<const std::byte*>(big.data());
@@ -222,7 +222,7 @@ TEST(Reduce, HalfTypesAccumulateInFloat) {
     EXPECT_EQ(base::float_from_f16(out), 2050.0F);
 }
 
-// Of every type, and of numbers of which three are more than the accumulator holds.
+// The test runs for every type. The accumulator cannot hold the sum of three of these numbers.
 TEST(Reduce, AMeanOfTheGreatestNumbersIsFinite) {
     on_every_target([] {
         for (const size_t sources : {2U, 3U, 5U, 8U, 17U}) {
@@ -235,7 +235,7 @@ TEST(Reduce, AMeanOfTheGreatestNumbersIsFinite) {
                 weighted_sum(dtype, addends, mean, out.data(), values.size());
                 for (size_t i = 0; i < values.size(); ++i) {
                     const auto got = read_element<Element>(out.data(), i);
-                    // As bits where they are bits; otherwise to the last but a few.
+                    // Half types are compared as bits, floats up to the last few bits.
                     if constexpr (std::is_floating_point_v<Element>)
                         EXPECT_NEAR(got / greatest, 1, 1e-6) << name_of(dtype) << " of " << sources;
                     else

@@ -1,5 +1,5 @@
-// reference: the weighted sum as reduce.h defines it, one element at a time. Slow and obvious; for
-// tests, here and in the folders that sum.
+// reference: the weighted sum as reduce.h defines it, one element at a time. The code is slow and
+// obvious. It serves tests, here and in other folders.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ void write_element(std::byte* data, size_t index, T value) {
     std::memcpy(data + index * sizeof(T), &value, sizeof(T));
 }
 
-// `load` makes an accumulator of an element, `round` the reverse.
+// `load` converts an element to an accumulator. `round` does the reverse.
 template <typename Accumulator, typename Element, typename Load, typename Round>
 void reference_sum_of(std::span<const Source> sources, double scale, std::byte* out, size_t count,
                       Load load, Round round) {
@@ -63,7 +63,7 @@ inline void reference_sum(protocol::DType dtype, std::span<const Source> sources
         case protocol::DType::bf16:
             return reference_sum_of<float, uint16_t>(sources, scale, out, count,
                                                      base::float_from_bf16, base::bf16_from_float);
-        case protocol::DType::u32:  // indices, which nobody adds up
+        case protocol::DType::u32:  // indices are never summed
             break;
     }
 }

@@ -1,6 +1,6 @@
 #include "daemon/kernels/scan.h"
 
-// Everything from here to HWY_ONCE is compiled once per instruction set, by this file including
+// Everything from here to HWY_ONCE is compiled once per instruction set, because this file includes
 // itself.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "daemon/kernels/scan.cpp"
@@ -20,17 +20,18 @@ size_t scan(const float* values, size_t count, uint32_t first_index, uint32_t ke
     const hn::RebindToUnsigned<decltype(single)> index;
     const size_t lanes = hn::Lanes(single);
     const auto magnitude = hn::Set(word, 0x7FFFFFFF);
-    // Keys are below 2^31: signed comparison, which every processor has, orders them.
+    // Keys are below 2^31. So signed comparison, which every processor has, orders them.
     const auto below = hn::Set(word, static_cast<int32_t>(key_min) - 1);
     size_t found = 0;
     size_t i = 0;
     for (; i + lanes <= count; i += lanes) {
         const auto value = hn::LoadU(single, values + i);
         const auto chosen = hn::Gt(hn::And(hn::BitCast(word, value), magnitude), below);
-        // Few are chosen: most vectors end here.
+        // Few elements are chosen, so most vectors end here.
         if (HWY_LIKELY(hn::AllFalse(word, chosen))) continue;
         const auto places = hn::Iota(index, first_index + static_cast<uint32_t>(i));
-        // Compressed in a register and stored whole: a compressing store is slow on some.
+        // The code compresses in a register and stores whole vectors, because a compressing store
+        // is slow on some processors.
         hn::StoreU(hn::Compress(places, hn::RebindMask(index, chosen)), index, ret_indices + found);
         hn::StoreU(hn::Compress(value, hn::RebindMask(single, chosen)), single, ret_values + found);
         found += hn::CountTrue(word, chosen);

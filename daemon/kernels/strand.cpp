@@ -15,13 +15,14 @@ Strand::Strand(std::optional<Aside> aside) {
 
 Strand::~Strand() {
     state_->ended = true;
-    // What the steps hold may look at this state.
+    // Destroying the steps may access this state.
     const std::deque<Step> dropped = std::exchange(state_->waiting, {});
 }
 
 void Strand::run(size_t bytes, size_t size, size_t grain, WorkerPool::Work work, Done done) {
     state_->waiting.push_back({bytes, size, grain, std::move(work), std::move(done)});
-    const std::shared_ptr<State> state = state_;  // `done` may end this
+    // `done` may destroy this Strand.
+    const std::shared_ptr<State> state = state_;
     state->go_on();
 }
 
@@ -65,14 +66,16 @@ void Strand::State::begin(Step step) {
         under_way->at_once = false;
         return;
     }
-    if (under_way && under_way->has_ended) throw std::bad_alloc();  // whoever was told found none
+    // `done` was called and ran out of memory.
+    if (under_way && under_way->has_ended) throw std::bad_alloc();
     working = false;
     const Done done = std::move(under_way ? under_way->done : step.done);
     if (!ended && done) done(base::out_of_memory());
 }
 
 void Strand::State::run(Step& step, const std::shared_ptr<UnderWay>& under_way) {
-    // The work alone has what it holds, which goes where it was done: giving it back may take long, too.
+    // Only the work owns its captured objects. So they are freed in the work's thread, because
+    // freeing may also take long.
     WorkerPool::Work work = [work = std::move(step.work), under_way](size_t from, size_t to) {
         if (!base::attempt([&] { work(from, to); })) under_way->found_none = true;
     };

@@ -1,7 +1,8 @@
-// Strand: work on much memory that leaves the event loop, one piece of work after the other, in the order in which it was asked for, and
-// so do the calls that tell of it. Whoever decides goes on at once: what its decisions do to memory comes in the same order.
+// Strand: runs work on much memory outside the event loop, one step after the other, in the order
+// of the calls. The `done` callbacks come in the same order. The caller can decide on further steps
+// at once, because their effects on memory come in the order of the decisions.
 //
-// Work owns what it touches: whoever asked may be gone when it ends.
+// Work must own the memory that it touches, because the caller may be gone when the work ends.
 #pragma once
 
 #include <cstddef>
@@ -17,23 +18,26 @@ namespace pace::kernels {
 
 class Strand {
   public:
-    // ErrorKind::memory: the work found none, and what it has written is undefined.
+    // Error: memory, if the work ran out of memory. Its output is then undefined.
     using Done = std::function<void(const base::Result<>&)>;
 
-    // Everything is done at once.
+    // Runs everything at once.
     Strand() : Strand(std::nullopt) {}
     explicit Strand(Aside aside) : Strand(std::optional(std::move(aside))) {}
-    // What has not begun is dropped, and nobody is told of what has.
+    // Drops steps that have not begun. No callback comes for a running step.
     ~Strand();
     Strand(const Strand&) = delete;
     Strand& operator=(const Strand&) = delete;
 
-    // Does `work` over [0, size) in pieces of `grain`, in several threads at once; all of it touches `bytes` bytes. Then calls `done`, in
-    // the loop's thread. Both come before this returns if that is little and nothing is before it. `done` may ask for more, or end this.
+    // Runs `work` over [0, size) in pieces of `grain`, in several threads at once. All of the work
+    // together touches `bytes` bytes. Then calls `done` in the loop's thread. If the work is little
+    // and no earlier step is left, both happen before this function returns. `done` may add steps,
+    // or destroy the strand.
     void run(size_t bytes, size_t size, size_t grain, WorkerPool::Work work, Done done = {});
-    // The same of work that cannot be cut.
+    // Does the same for work that cannot be cut.
     void run(size_t bytes, std::function<void()> work, Done done = {});
-    // Calls `done` when all is done that was asked for so far; before this returns if it is.
+    // Calls `done` when all steps added so far are done. If they are done already, the call comes
+    // before this function returns.
     void then(std::function<void()> done);
 
     bool is_idle() const;

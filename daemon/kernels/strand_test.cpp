@@ -16,7 +16,7 @@ constexpr size_t kLittle = 100;
 constexpr size_t kMuch = 1000;
 
 struct StrandTest : testing::Test {
-    // Until all is done that was asked for.
+    // Runs the loop until all work asked for so far is done.
     void finish() {
         bool done = false;
         strand->then([&done] { done = true; });

@@ -25,8 +25,8 @@ void store(std::byte* data, size_t index, T value) {
     std::memcpy(data + index * sizeof(T), &value, sizeof(T));
 }
 
-// `widen` makes an accumulator of an element; the first result is not added to zero, so that it
-// keeps its sign.
+// `widen` converts an element to an accumulator. The first result is not added to zero, so that a
+// zero keeps its sign.
 template <typename Accumulator, typename Element, typename Widen>
 void accumulate(std::byte* sum, const std::byte* result, size_t count, bool is_first, Widen widen) {
     for (size_t i = 0; i < count; ++i) {
@@ -50,7 +50,7 @@ void accumulate(DType dtype, std::byte* sum, const std::byte* result, size_t cou
             return accumulate<float, uint16_t>(sum, result, count, is_first, base::float_from_f16);
         case DType::bf16:
             return accumulate<float, uint16_t>(sum, result, count, is_first, base::float_from_bf16);
-        case DType::u32:  // indices, which nobody adds up
+        case DType::u32:  // indices are never added
             break;
     }
 }
@@ -69,7 +69,7 @@ void round_to(DType dtype, const std::byte* sum, std::byte* out, size_t count) {
             for (size_t i = 0; i < count; ++i)
                 store(out, i, base::bf16_from_float(load<float>(sum, i)));
             return;
-        case DType::u32:  // indices, which nobody adds up
+        case DType::u32:  // indices are never added
             break;
     }
 }

@@ -34,7 +34,7 @@ void Activation::start() {
 }
 
 base::Task<> Activation::ended() {
-    // By a name, because GCC 12 copies an awaited member.
+    // A named reference, because GCC 12 copies an awaited member.
     base::Counter& pending = pending_;
     co_await pending;
 }
@@ -48,13 +48,13 @@ base::Task<> Activation::hear(size_t edge) {
         events_.failed();
         co_return;
     }
-    // Whoever brought it need not be told: it has sent along all dimensions below already.
+    // The sender of the message needs no message. It has already sent along all lower dimensions.
     edges_[edge].used = true;
     forward(edge);
     become_active();
 }
 
-// To the dimensions below `edges`, the farthest first, and to the appendix.
+// Sends to the dimensions below `edges`, the farthest first, and to the appendix.
 void Activation::forward(size_t edges) {
     for (size_t k = edges; k-- > 0;) use(k);
     if (has_appendix_) use(dimensions_);

@@ -1,26 +1,29 @@
-// Activation: the word "the round starts", from whoever says it first to all nodes of the round.
+// Activation: spreads the message "the round starts" from the nodes that start the round to all
+// nodes of the round.
 //
-// Any node may say it, several at once. The paper (section 4.1.1) sends it along the union of all
-// nodes' binomial trees, in which every message is sent once. Here for any N: the first M = 2^⌊log2
-// N⌋ nodes form a hypercube, whose edges those trees are, and each of the others hangs on one of
-// them.
+// Any node may start the round, and several may start it at once. The paper (section 4.1.1) sends
+// the message along the union of all nodes' binomial trees. Each message of this union is sent
+// once. This code works for any N. The first M = 2^⌊log2 N⌋ nodes form a hypercube, whose edges are
+// the edges of those trees. Each other node is the appendix of one node of the hypercube.
 //
 //     node x < M      neighbours x xor 2^k, and x + M if there is such a node
 //     node x >= M     neighbour x - M
 //
-// A node that starts the round, or hears of it from its appendix, sends to all its neighbours; one
-// that hears of it along dimension k to those of the dimensions below k and to its appendix. No
-// edge is used twice in one direction, nor towards a node that brought the word. What an edge causes
-// does not depend on who started, so that whatever one starter's tree would have sent is sent by
-// somebody, once: all nodes hear of it, however many start. One starter costs N-1 messages of zero
-// bytes, in at most log2 M + 2 hops; S starters at most S times as many, and never more than M log2
-// M + 2 (N - M).
+// A node that starts the round sends to all its neighbours. So does a node that hears of the start
+// from its appendix. A node that hears of the start along dimension k sends to its neighbours of
+// the dimensions below k and to its appendix. No edge is used twice in one direction. No message is
+// sent back to a node that brought the message. What an edge causes does not depend on who started
+// the round. So every message of a single starter's tree is sent by some node, once, and all nodes
+// hear of the start however many nodes start. One starter costs N-1 messages of zero bytes, in at
+// most log2 M + 2 hops. S starters cost at most S times as many messages, and never more than M
+// log2 M + 2 (N - M).
 //
-// A node goes on forwarding after it was activated: an earlier word may have come along a lower
-// dimension. That, and its receives, end when the communicator is aborted, which the round does
-// once it knows that all nodes have begun. An error on an edge aborts the communicator.
+// A node goes on forwarding after its activation, because an earlier message may have come along a
+// lower dimension. The forwarding and the node's receives end when the communicator is aborted. The
+// round aborts the communicator once it knows that all nodes have begun. An error on an edge also
+// aborts the communicator.
 //
-// One thread, the communicator's. Allocates nothing after listen().
+// Used in one thread, the communicator's. Allocates nothing after listen().
 #pragma once
 
 #include <cstddef>
@@ -35,9 +38,9 @@ namespace pace::partial {
 
 class Activation {
   public:
-    // `activated` is called once, when this node first hears of the start or starts; `failed` is
-    // called whenever an operation has ended with an error, the communicator being aborted then.
-    // Either may end everything. `communicator` must outlive this.
+    // `activated` is called once, when this node starts the round or first hears of the start.
+    // `failed` is called whenever an operation has ended with an error. The communicator is aborted
+    // then. Either function may destroy this object. `communicator` must outlive this object.
     struct Events {
         std::function<void()> activated;
         std::function<void()> failed;
@@ -47,15 +50,15 @@ class Activation {
     Activation(const Activation&) = delete;
     Activation& operator=(const Activation&) = delete;
 
-    // Waits for the word from all neighbours. Once, before start().
+    // Waits for messages from all neighbours. Called once, before start().
     void listen();
 
     // Starts the round, unless it has started.
     void start();
     bool activated() const { return activated_; }
 
-    // Ends when every operation has; to be awaited, the communicator being aborted, before this is
-    // destroyed.
+    // Ends when every operation has ended. Before this object is destroyed, the communicator must
+    // be aborted and ended() must be awaited.
     base::Task<> ended();
 
   private:
@@ -75,7 +78,8 @@ class Activation {
     collectives::Communicator& communicator_;
     Events events_;
     size_t dimensions_ = 0;
-    bool has_appendix_ = false;  // or is one: the last edge
+    // Whether this node has an appendix or is one. The appendix is the last edge.
+    bool has_appendix_ = false;
     size_t edge_count_ = 0;
     std::unique_ptr<Edge[]> edges_;  // by dimension, then the appendix
     bool activated_ = false;

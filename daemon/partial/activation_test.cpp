@@ -1,4 +1,4 @@
-// The word that a round starts reaches every node, whoever says it.
+// Tests that the message that a round starts reaches every node, whoever starts the round.
 #include <memory>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace {
 using base::ErrorKind;
 using collectives::TestCluster;
 
-// Every node of a cluster, listening; each ends when its communicator is aborted.
+// Every node of a cluster, listening. Each node ends when its communicator is aborted.
 struct Crowd {
     explicit Crowd(size_t nodes, std::optional<uint64_t> seed = std::nullopt)
         : times(nodes, 0), cluster(nodes, seed) {
@@ -125,7 +125,8 @@ TEST(Activation, ANodeThatDiesLeavesNobodyHanging) {
                     for (size_t node = 0; node < nodes; ++node) {
                         if (node == victim) continue;
                         ASSERT_LE(crowd.times[node], 1);
-                        // It has ended with an error, or had heard from all neighbours before.
+                        // The node has ended with an error, or had heard from all neighbours
+                        // before.
                         ASSERT_EQ(crowd.cluster.ends(node), 1);
                         if (crowd.cluster.outcome(node)) {
                             ASSERT_EQ(crowd.times[node], 1);

@@ -11,7 +11,8 @@ namespace pace::partial {
 base::Task<base::Result<std::vector<NodeView>>> Agreement::run(NodeView own) {
     const size_t nodes = communicator_.size();
     const size_t self = communicator_.self();
-    // The nodes' words beginning with this node's, one after the other; where each begins.
+    // The nodes' messages are stored one after the other, from this node's on. `begin` is where
+    // each message begins.
     std::vector<size_t> begin(nodes + 1, 0);
     for (size_t i = 0; i < nodes; ++i)
         begin[i + 1] = begin[i] + 1 + roster_.nodes[(self + i) % nodes].size();

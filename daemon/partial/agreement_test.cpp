@@ -1,4 +1,4 @@
-// All nodes learn who contributes.
+// Tests that all nodes learn who contributes.
 #include <vector>
 
 #include <gtest/gtest.h>

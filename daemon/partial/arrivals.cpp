@@ -93,7 +93,7 @@ bool Arrivals::is_due() const {
 }
 
 base::Task<> Arrivals::ended() {
-    // By a name, because GCC 12 copies an awaited member.
+    // A named reference, because GCC 12 copies an awaited member.
     base::Counter& pending = pending_;
     co_await pending;
 }

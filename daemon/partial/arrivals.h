@@ -1,23 +1,24 @@
-// Arrivals: sees this node's workers call, and says when the round is to start.
+// Arrivals: notes the calls of this node's workers, and decides when the round starts.
 //
-// A worker that calls for a round gives: what it has is in the store, so that whoever was counted
-// contributes, unless it came with nothing. A worker that calls a verb of all members waits for the
-// others instead: it holds up no quorum, and when all wait the round starts, for them.
+// A worker that calls for a round gives: its contribution is in the store. So a worker that was
+// counted contributes, unless it came with nothing. A worker that calls a verb of all members waits
+// for the other workers instead. Such a worker delays no quorum. When all workers wait, the round
+// starts for them.
 //
-// Solo and majority are started by a call at its own node. Everything else is decided by one node
-// of the round, which counts: the others tell it of each call in a message of one byte, until they
-// hear that the round has started. It starts the round when
+// With solo and majority, a call at a node starts the round at this node. In all other cases one
+// node of the round counts and decides. The other nodes tell it of each call in a message of one
+// byte, until they hear that the round has started. The counting node starts the round when
 //
 //     all wait, or
 //     one gives, and so do as many as the quorum asks for, or all that do not wait (a number), or
 //                the worker that was drawn waits (majority).
 //
-// A worker that waits may give after all, and the node that counts is told that too; so a worker is
-// told of at most twice. A worker that takes its call back is not: the round may then start without
-// it, one too early.
+// A worker that waits may give after all, and the counting node is told of this too. So there are
+// at most two messages about a worker. If a worker takes its call back, no message is sent. The
+// round may then start without this worker, one call too early.
 //
 // Receives for workers that have not called end when the communicator is aborted. An error aborts
-// it. One thread, the communicator's.
+// the communicator. Used in one thread, the communicator's.
 #pragma once
 
 #include <cstddef>
@@ -33,37 +34,39 @@
 
 namespace pace::partial {
 
-// How a worker has called; also on the wire.
+// How a worker has called. Also the byte on the wire.
 enum class Arrival : uint8_t { gives = 1, waits = 2, initiator_waits = 3, gives_after_all = 4 };
 
 class Arrivals {
   public:
-    // `start` is called when this node is to start the round, once or more; `failed` when an
-    // operation has ended with an error. Either may end everything.
+    // `start` is called when this node must start the round, once or more often. `failed` is called
+    // when an operation has ended with an error. Either function may destroy this object.
     struct Events {
         std::function<void()> start;
         std::function<void()> failed;
     };
 
-    // All must outlive this.
+    // All arguments must outlive this object.
     Arrivals(collectives::Communicator& communicator, const Quorum& quorum, const Roster& roster,
              uint64_t round, Events events);
     Arrivals(const Arrivals&) = delete;
     Arrivals& operator=(const Arrivals&) = delete;
 
-    // Where this node counts, waits for the others' calls. Once, before arrived().
+    // At the counting node, waits for the other nodes' messages. Called once, before arrived().
     void listen();
 
-    // A worker of this node has called; each at most once. After stop() without effect.
+    // Notes the call of a worker of this node. Called at most once per worker. Has no effect after
+    // stop().
     void arrived(Rank rank, bool waits);
-    // One that had called to wait gives after all; each at most once. As arrived().
+    // Notes that a worker that waited gives after all. Called at most once per worker. Has no
+    // effect after stop().
     void gives_after_all(Rank rank);
 
-    // The round has started: nobody needs to be told any more.
+    // Called when the round has started. No node needs to be told any more.
     void stop() { stopped_ = true; }
 
-    // Ends when every operation has; to be awaited, the communicator being aborted, before this is
-    // destroyed.
+    // Ends when every operation has ended. Before this object is destroyed, the communicator must
+    // be aborted and ended() must be awaited.
     base::Task<> ended();
 
   private:
@@ -91,13 +94,14 @@ class Arrivals {
     Quorum::Kind kind_;
     size_t living_ = 0;
     size_t needed_ = 1;
-    size_t counter_ = 0;  // node
+    size_t counter_ = 0;  // the counting node
     Rank initiator_ = 0;
     size_t giving_ = 0;
     size_t waiting_ = 0;
     bool initiator_waits_ = false;
     bool stopped_ = false;
-    std::unique_ptr<Messages[]> messages_;  // by node; at a node that does not count, own ones
+    // By node. A node that does not count has only its own messages.
+    std::unique_ptr<Messages[]> messages_;
     base::Counter pending_;
 };
 

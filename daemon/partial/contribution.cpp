@@ -37,7 +37,7 @@ base::Result<> Contribution::add(const Contribution& newer, const Layout& layout
 base::Result<> Contribution::sum(const Contribution* newer, const Layout& layout,
                                  kernels::Strand& strand, Memory spare, kernels::Strand::Done done,
                                  const Pay& pay) {
-    // What the sum is made of stays until it is made.
+    // Keeps the parts of the sum alive until the sum is made.
     struct Sum {
         LocalPart part;
         std::array<std::shared_ptr<const void>, 2> keep;

@@ -1,4 +1,4 @@
-// What the store does with what workers give.
+// Tests what the store does with what workers give.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using collectives::read_value;
 using collectives::Worker;
 using protocol::DType;
 
-// Every type, and an empty buffer.
+// All element types, and an empty buffer.
 const Layout kAllTypes(
     {{DType::f32, 5}, {DType::f16, 7}, {DType::f64, 3}, {DType::bf16, 9}, {DType::f32, 0}});
 
@@ -67,7 +67,7 @@ TEST_F(StoreTest, AGradientInTimeStaysWhereItIs) {
 TEST_F(StoreTest, ALateGradientIsCopiedAndGoesIntoTheNextRound) {
     EXPECT_TRUE(store.take(0, kOne).empty());
     EXPECT_EQ(hand_in(one), HandIn::copied);
-    one = ten;  // the worker goes on
+    one = ten;  // the worker changes its memory again
     EXPECT_EQ(store.staleness(3, 1), 1U);
     const auto taken = store.take(1, kOne);
     ASSERT_EQ(taken.size(), 1U);
@@ -93,7 +93,7 @@ TEST_F(StoreTest, HalfTypesAreAddedInF32AndRoundedOnce) {
     halves.join(0, 0);
     const std::vector<Rank> ranks = {0};
     EXPECT_TRUE(halves.take(0, ranks).empty());
-    // 2048 + 1 is a tie in f16 and goes to even; 256 + 1 in bf16.
+    // 2048 + 1 is a tie in f16 and goes to even. So is 256 + 1 in bf16.
     const Worker large =
         collectives::make_worker(layout, 1.0, [](size_t i) { return i == 0 ? 2048 : 256; });
     const Worker small = constant_worker(layout, 1);
@@ -185,10 +185,11 @@ TEST_F(StoreTest, TheMemoryOfALateGradientServesTheNext) {
 }
 
 TEST_F(StoreTest, RoundsWaitForAWorkerBeforeItsGradientGetsTooOld) {
-    // Base 0. If round 4 goes without it, its gradient counts in round 5 at the earliest.
+    // The worker's base is 0. If round 4 goes without the worker, its gradient counts in round 5 at
+    // the earliest.
     EXPECT_TRUE(store.awaited(4, 5).empty());
     EXPECT_EQ(store.awaited(4, 4), kOne);
-    EXPECT_EQ(store.awaited(0, 0), kOne);  // as an ordinary all-reduce
+    EXPECT_EQ(store.awaited(0, 0), kOne);  // as in an ordinary all-reduce
     store.take(3, kOne);
     hand_in(one);
     EXPECT_TRUE(store.awaited(4, 4).empty());

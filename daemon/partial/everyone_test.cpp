@@ -1,5 +1,5 @@
-// Rounds among workers of which some, or all, wait in a verb of all members; nodes that do not know
-// the buffers yet.
+// Tests rounds in which some or all workers wait in a verb of all members, and nodes that do not
+// know the buffers yet.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(Everyone, WaitingMakesTheRoundTheirsAndTakesNothing) {
         }
 }
 
-// Those that wait are not waited for, whoever was drawn and however many are asked for.
+// A round does not wait for workers that wait, whoever was drawn and however many are asked for.
 TEST(Everyone, WhoWaitsHoldsUpNoQuorum) {
     for (size_t nodes = 1; nodes <= 6; ++nodes)
         for (uint64_t seed = 1; seed <= 6; ++seed) {
@@ -87,7 +87,8 @@ TEST(Everyone, WhoWaitsHoldsUpNoQuorum) {
         }
 }
 
-// A quorum of three among five is three that give, as long as there are three that do not wait; then it is those that are left.
+// A quorum of three among five needs three workers that give, as long as three do not wait. If
+// fewer do not wait, it needs those.
 TEST(Everyone, WhoWaitsFillsNoQuorum) {
     for (const size_t nodes : {1U, 2U, 5U})
         for (size_t waiting = 0; waiting <= 4; ++waiting) {
@@ -135,13 +136,14 @@ TEST(Everyone, AWithdrawnWaitIsNoWait) {
     EXPECT_TRUE(job.round(0).waits_no_more(0));
     job.round(1).waits(1);
     job.run();
-    // All were counted, but not all waited when it came to it.
+    // All were counted, but not all still waited when the nodes took.
     expect_verdict(job, Verdict::sum);
     EXPECT_TRUE(job.outcome(0)->contributors.empty());
     EXPECT_FALSE(job.round(1).waits_no_more(1));
 }
 
-// Whoever has taken a wait back and gives counts like one that gave at once, wherever that is counted.
+// A worker that takes a wait back and gives counts like a worker that gives at once, wherever its
+// call is counted.
 TEST(Everyone, AWorkerThatWaitedAndGivesAfterAllCounts) {
     const Roster roster = make_roster(3, 2);
     const std::vector<Rank> ranks = roster.ranks();
@@ -152,7 +154,8 @@ TEST(Everyone, AWorkerThatWaitedAndGivesAfterAllCounts) {
             options.quorum = quorum;
             TestJob job(roster, options);
             job.begin(round);
-            // All but the last wait, so that the round does not end in that.
+            // All but the last worker wait, so the round does not become a round of a verb of all
+            // members.
             const std::vector<Rank> waiting(ranks.begin(), ranks.end() - 1);
             for (const Rank rank : waiting) job.round(job.node_of(rank)).waits(rank);
             job.run();
@@ -236,7 +239,7 @@ TEST(NodeTerms, ASumIsNotDivided) {
     EXPECT_EQ(job.outcome(0)->divisor, 1);
 }
 
-// Nobody has called a reduce, and one has withdrawn its other call.
+// No worker has called a reduce, and one worker has withdrawn its other call.
 TEST(NodeTerms, WithoutAnyTheRoundIsNothing) {
     JobOptions options;
     options.quorum = {Quorum::Kind::all, 0, 0};

@@ -1,4 +1,5 @@
-// Rounds one after the other: workers that die, workers that are always late, nodes that run ahead.
+// Tests rounds one after the other, with workers that die, workers that are always late and nodes
+// that run ahead.
 #include <optional>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace {
 
 using base::ErrorKind;
 
-// Whoever would have started the round dies; the view goes on without it.
+// The worker that would have started the round dies. The view goes on without it.
 TEST(Membership, ADeadWorkersRoundIsStartedByTheSurvivors) {
     for (const size_t nodes : {1U, 2U, 3U, 6U})
         for (const Quorum& quorum : all_quorums(make_roster(nodes, 2).workers())) {
@@ -29,7 +30,7 @@ TEST(Membership, ADeadWorkersRoundIsStartedByTheSurvivors) {
                 if (rank != dead) {
                     ASSERT_TRUE(job.hand_in(rank, 1).ok());
                 }
-            // Only the two for which the dead one is needed can be sure to wait.
+            // Only the two quorums that need the dead worker are certain to wait.
             for (const Rank rank : ranks)
                 if (rank != dead &&
                     (quorum.kind == Quorum::Kind::majority || quorum.kind == Quorum::Kind::all))
@@ -74,8 +75,47 @@ TEST(Membership, BackupWorkersAreNotWaitedForAndTheirGradientsAreForgotten) {
     EXPECT_EQ(job.stored_value(8), 0);
 }
 
-// Each node begins its next round when its own has ended, whatever the others do; messages of
-// rounds that a node has not begun yet, or has left, are in the air.
+// Nodes that each have one worker, and begin their next round when their own round has ended.
+class Runners {
+  public:
+    Runners(size_t nodes, const JobOptions& options, uint64_t seed)
+        : job(make_roster(nodes, 1), options, seed),
+          values(nodes),
+          at_(nodes, 0),
+          has_called_(nodes, false) {
+        for (size_t node = 0; node < nodes; ++node) members_.push_back(node);
+        for (const size_t node : members_) job.begin_at(node, 0, 100, members_);
+    }
+
+    void step(size_t node, uint64_t rounds) {
+        if (at_[node] == rounds) return;
+        if (job.ended(node)) {
+            ASSERT_TRUE(job.outcome(node).ok()) << job.outcome(node).error().message;
+            values[node].push_back(job.value(node));
+            // A worker that has not called gets what it missed. Here it is only told so.
+            job.store(node).advance(static_cast<Rank>(node), ++at_[node]);
+            has_called_[node] = false;
+            if (at_[node] < rounds) job.begin_at(node, at_[node], 100 + at_[node], members_);
+            return;
+        }
+        if (has_called_[node]) return;
+        has_called_[node] = true;
+        handed_in += static_cast<double>(at_[node] + 1);
+        job.arrive(static_cast<Rank>(node), static_cast<double>(at_[node] + 1));
+    }
+
+    TestJob job;
+    std::vector<std::vector<double>> values;  // of each node's rounds
+    double handed_in = 0;
+
+  private:
+    std::vector<size_t> members_;
+    std::vector<uint64_t> at_;
+    std::vector<bool> has_called_;
+};
+
+// Each node begins its next round when its own round has ended, whatever the other nodes do. So
+// there are messages of rounds that a node has not begun yet or has left.
 TEST(Membership, NodesThatRunAheadOfOthersAgreeAboutEveryRound) {
     constexpr uint64_t kRounds = 12;
     for (const size_t nodes : {2U, 3U, 5U, 8U, 11U})
@@ -85,44 +125,20 @@ TEST(Membership, NodesThatRunAheadOfOthersAgreeAboutEveryRound) {
                              << nodes << " nodes, " << kind_name(quorum) << ", seed " << seed);
                 JobOptions options;
                 options.quorum = quorum;
-                TestJob job(make_roster(nodes, 1), options, seed);
+                Runners runners(nodes, options, seed);
                 base::Random random(seed);
-                std::vector<size_t> members;
-                for (size_t node = 0; node < nodes; ++node) members.push_back(node);
-                std::vector<uint64_t> at(nodes, 0);
-                std::vector<bool> has_called(nodes, false);
-                std::vector<std::vector<double>> values(nodes);
-                double handed_in = 0;
-                for (const size_t node : members) job.begin_at(node, 0, 100, members);
-                const auto step = [&](size_t node) {
-                    if (at[node] == kRounds) return;
-                    if (job.ended(node)) {
-                        ASSERT_TRUE(job.outcome(node).ok()) << job.outcome(node).error().message;
-                        values[node].push_back(job.value(node));
-                        // Whoever has not called gets what it missed; here it is just told so.
-                        job.store(node).advance(static_cast<Rank>(node), ++at[node]);
-                        has_called[node] = false;
-                        if (at[node] < kRounds)
-                            job.begin_at(node, at[node], 100 + at[node], members);
-                        return;
-                    }
-                    if (has_called[node]) return;
-                    has_called[node] = true;
-                    handed_in += static_cast<double>(at[node] + 1);
-                    job.arrive(static_cast<Rank>(node), static_cast<double>(at[node] + 1));
-                };
                 for (size_t steps = 0; steps < 20000; ++steps) {
-                    step(random.below(nodes));
+                    runners.step(random.below(nodes), kRounds);
                     if (testing::Test::HasFatalFailure()) return;
-                    if (random.below(2) == 0) job.network().progress();
+                    if (random.below(2) == 0) runners.job.network().progress();
+                }
+                for (size_t node = 0; node < nodes; ++node) {
+                    ASSERT_EQ(runners.values[node].size(), kRounds) << node;
+                    ASSERT_EQ(runners.values[node], runners.values[0]) << node;
                 }
                 double applied = 0;
-                for (const size_t node : members) {
-                    ASSERT_EQ(values[node].size(), kRounds) << node;
-                    ASSERT_EQ(values[node], values[0]) << node;
-                }
-                for (const double value : values[0]) applied += value;
-                ASSERT_EQ(applied + job.stored_value(kRounds), handed_in);
+                for (const double value : runners.values[0]) applied += value;
+                ASSERT_EQ(applied + runners.job.stored_value(kRounds), runners.handed_in);
             }
 }
 

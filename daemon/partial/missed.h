@@ -1,17 +1,18 @@
-// Missed: the sums of the rounds that late workers of this node have not been given yet.
+// Missed: the sums of the rounds whose results the late workers of this node have not received yet.
 //
-// The receive buffer of the paper (eager-SGD, section 4.1) holds the last round alone, so that a
-// worker that is two rounds behind loses one. Here it gets their sum. Workers that miss the same
-// first round share it, so that there are as many sums as there are different lags among the late
-// workers of the node, however many rounds they miss.
+// The paper's receive buffer (eager-SGD, section 4.1) holds only the last round. So a worker that
+// is two rounds behind loses one round there. Here the worker gets the sum of both. Workers with
+// the same first missed round share a sum. So there are as many sums as there are different lags
+// among the late workers of the node, however many rounds they miss.
 //
-// The order of addition is that of the rounds, from the first one missed (running_sum.h): all
-// workers, on whatever nodes, that miss the same rounds get the same bits. A replica that adds this
-// sum w + (r_1 + r_2) equals, bit for bit, one that added (w + r_1) + r_2 wherever those additions
-// are exact, and no one sum of bounded size could do better in general; the rest is rounding, which
-// the job's regular averaging of models takes away.
+// The rounds are added in their order, from the first missed round on (running_sum.h). So all
+// workers on all nodes that miss the same rounds get the same bits. A replica that adds this sum
+// gets w + (r_1 + r_2). Another replica got (w + r_1) + r_2. Both are equal, bit for bit, wherever
+// the additions are exact. In general no single sum of bounded size can do better. The rest is
+// rounding, and the job's regular averaging of models removes the rounding differences.
 //
-// One thread. What touches sums is work of a strand, in the order of the calls: which worker misses what is known at once.
+// Used in one thread. A strand does the work on the sums, in the order of the calls. The rounds
+// that each worker misses are known at once.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@
 
 namespace pace::partial {
 
-// Rounds first, first + 1, … first + count - 1.
+// The rounds first, first + 1, … first + count - 1.
 struct MissedRounds {
     uint64_t first = 0;
     uint64_t count = 0;
@@ -39,7 +40,7 @@ struct MissedRounds {
 
 class Missed {
   public:
-    // Without a strand the calls do the work themselves. `pay` is for the sums.
+    // Without a strand, the calls do the work themselves. `pay` charges for the sums.
     explicit Missed(collectives::Layout layout,
                     std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>(),
                     Pay pay = {})
@@ -47,38 +48,42 @@ class Missed {
     Missed(const Missed&) = delete;
     Missed& operator=(const Missed&) = delete;
 
-    // A round's layout.bytes() bytes, and what they are in, which stays until they have been read.
+    // A round's result of layout.bytes() bytes. `keep` keeps the bytes alive until they have been
+    // read.
     struct Outcome {
         const std::byte* data = nullptr;
         std::shared_ptr<const void> keep;
     };
 
-    // `round` has ended with `result` and these workers were not there to
-    // get it. Whoever missed the round before and has not called since misses this one too, whether
-    // named or not. Every round is added once, in order. ErrorKind::memory: the workers that are
-    // new to this miss nothing, and need the model anew.
+    // Adds a round that has ended with `result`. The workers in `late` were not there to get the
+    // result. A worker that missed the round before and has not called since misses this round too,
+    // whether `late` names it or not. Every round is added once, in order. Returns
+    // ErrorKind::memory if there is no memory. The workers that are new in `late` then miss
+    // nothing, and need the whole model.
     base::Result<> add(uint64_t round, Outcome result, std::span<const Rank> late);
 
-    // The worker misses the rounds from `first` on, which have ended with these results: all until
-    // now, in order. ErrorKind::memory: it misses nothing, and needs the model anew.
+    // Declares that the worker misses the rounds from `first` on. `results` are the results of all
+    // these rounds until now, in order. Returns ErrorKind::memory if there is no memory. The worker
+    // then misses nothing, and needs the whole model.
     base::Result<> enter(Rank rank, uint64_t first, std::vector<Outcome> results);
 
-    // What the worker would be given now.
+    // The rounds whose sum take() would write for the worker now.
     std::optional<MissedRounds> rounds(Rank rank) const;
 
-    // Has the sum of what the worker missed written to its buffers, a pointer per segment, and forgets
-    // that it did. They are in `keep`. None, and nothing is written: it missed nothing.
+    // Writes the sum of the rounds that the worker missed to the worker's buffers, and forgets that
+    // the worker missed them. `segments` has a pointer per segment. `keep` keeps the buffers alive.
+    // If the worker missed nothing, returns nothing and writes nothing.
     std::optional<MissedRounds> take(Rank rank, std::vector<std::byte*> segments,
                                      std::shared_ptr<const void> keep = nullptr);
 
-    // The worker is gone, or was given the whole model.
+    // Forgets a worker that is gone or was given the whole model.
     void forget(Rank rank);
 
-    // How many sums there are.
+    // The number of sums.
     size_t sums() const { return cohorts_.size(); }
 
   private:
-    // The workers that miss the same rounds.
+    // Workers that miss the same rounds.
     struct Cohort {
         std::shared_ptr<RunningSum> sum;
         uint64_t count = 1;

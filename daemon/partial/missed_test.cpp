@@ -1,4 +1,4 @@
-// What late workers are given.
+// Tests what late workers are given.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(Missed, MemoryIsASumPerLagAndNotPerRoundOrWorker) {
     EXPECT_EQ(missed.sums(), 0U);
 }
 
-// Replicas that only add, where sums are exact: whole numbers, some workers late at random.
+// Replicas that only add whole numbers, so that sums are exact. Some workers are late at random.
 TEST(Missed, ReplicasThatOnlyAddStayEqualBitForBitWhereSumsAreExact) {
     constexpr Rank kWorkers = 5;
     for (uint64_t seed = 1; seed <= 10; ++seed) {

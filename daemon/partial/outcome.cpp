@@ -52,7 +52,7 @@ RoundOutcome outcome_of(const Roster& roster, const std::vector<NodeView>& views
 
 std::vector<Snapshot> snapshots_of(const Roster& roster, const RoundOutcome& outcome) {
     std::vector<Snapshot> snapshots;
-    // Both are by node, then rank.
+    // Both lists are in the order of nodes, then ranks.
     auto next = outcome.contributors.begin();
     for (const std::vector<Rank>& ranks : roster.nodes) {
         Snapshot& snapshot = snapshots.emplace_back();

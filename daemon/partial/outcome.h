@@ -1,6 +1,6 @@
 // Outcome: what all nodes know alike about a round that has ended well.
 //
-// Pure; any thread.
+// All functions are pure. They may be called in any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,43 +11,43 @@
 
 namespace pace::partial {
 
-// What the sum is divided by.
+// The divisor of the sum.
 enum class DivideBy : uint8_t {
-    one,           // nothing: the sum
-    world,         // the workers of the roster, as in the paper
-    contributors,  // those that gave something
+    one,           // no division: the result is the sum
+    world,         // the number of workers in the roster, as in the paper
+    contributors,  // the number of workers that gave something
 };
 
 struct Contributor {
     Rank rank = 0;
-    uint32_t staleness = 0;  // of its oldest gradient, in rounds
+    uint32_t staleness = 0;  // of the worker's oldest gradient, in rounds
     bool operator==(const Contributor&) const = default;
 };
 
 enum class Verdict : uint8_t {
     sum,       // there is a result
-    everyone,  // all have called a verb of all members: this round is for that one
+    everyone,  // all have called a verb of all members: the round serves that verb
     disagree,  // nodes have different terms: every call for this round fails
-    nothing,   // no node has terms: nobody has called
+    nothing,   // no node has terms: no worker has called
 };
 
 struct RoundOutcome {
     Verdict verdict = Verdict::sum;
     std::vector<Contributor> contributors;  // by node, then rank
     double divisor = 1.0;                   // at least 1
-    std::vector<uint32_t> terms;            // of Verdict::disagree: each node's, 0 for none
+    std::vector<uint32_t> terms;            // for Verdict::disagree: each node's digest, 0 for none
     bool operator==(const RoundOutcome&) const = default;
 };
 
-// `views` has an entry per node of the roster, with one per worker of the node. The divisor is that
-// of `divide_by`.
+// `views` has an entry per node of the roster. Each view has an entry per worker of the node. The
+// divisor is that of `divide_by`.
 RoundOutcome outcome_of(const Roster& roster, const std::vector<NodeView>& views,
                         DivideBy divide_by);
 
-// Of a sum, what each worker gave: what a node that fetches the round's result needs, in a form whose size it knows
-// beforehand.
+// What each worker gave to a sum, in a form whose size is known beforehand. A node that fetches the
+// round's result needs it.
 std::vector<Snapshot> snapshots_of(const Roster& roster, const RoundOutcome& outcome);
-// The outcome of a sum again.
+// Makes the outcome of a sum from the snapshots again.
 RoundOutcome outcome_of(const Roster& roster, const std::vector<Snapshot>& snapshots,
                         double divisor);
 

@@ -1,4 +1,4 @@
-// What is told about a round.
+// Tests what is told about a round.
 #include <gtest/gtest.h>
 
 #include "daemon/partial/outcome.h"

@@ -1,4 +1,5 @@
-// What happens to rounds and contributions when a node dies, freezes or disagrees, at every step.
+// Tests what happens to rounds and contributions when a node dies, freezes or disagrees, at every
+// step.
 #include <algorithm>
 #include <set>
 
@@ -15,7 +16,7 @@ using protocol::DType;
 
 constexpr size_t kFive = 5;
 
-// Worker r's gradient: sums tell who is in them, once or more.
+// Worker r's gradient. A sum of gradients shows which workers are in it, and how often.
 double gradient_of(Rank rank) {
     return static_cast<double>(uint64_t{1} << (2 * rank));
 }
@@ -24,7 +25,7 @@ JobOptions options_of(const Quorum& quorum, bool is_long) {
     JobOptions options;
     options.quorum = quorum;
     if (is_long) {
-        // More than the in-memory network copies, so that chunks meet at a rendezvous.
+        // More than the in-memory network copies, so chunks take a rendezvous.
         options.layout = Layout({{DType::f32, 10000}});
         options.all_reduce.small_bytes_max = 0;
         options.all_reduce.chunk_bytes_min = options.all_reduce.chunk_bytes_max = 4608;
@@ -32,7 +33,7 @@ JobOptions options_of(const Quorum& quorum, bool is_long) {
     return options;
 }
 
-// A round in which some have called and the others do so while it is under way.
+// A round in which some workers have called. The others call while the round is under way.
 struct RoundTrial {
     RoundTrial(const JobOptions& options, std::optional<uint64_t> seed)
         : job(make_roster(kFive, 2), options, seed), ranks(job.roster().ranks()) {
@@ -48,7 +49,7 @@ struct RoundTrial {
         handed_in.insert(rank);
     }
 
-    // One more worker calls in every step. False if the round had ended everywhere before.
+    // One more worker calls in every step. Returns false if the round had ended everywhere before.
     bool run_steps(size_t steps) {
         size_t next = 1;
         for (size_t step = 0; step < steps; ++step) {
@@ -69,7 +70,7 @@ struct RoundTrial {
         return nodes;
     }
 
-    // Those who have the result of a round of `rounds` know it alike.
+    // Nodes that have the result of the round know it alike.
     void expect_sum_of(size_t node, double value) const {
         double expected = 0;
         for (const Contributor& contributor : job.outcome(node)->contributors)
@@ -77,8 +78,9 @@ struct RoundTrial {
         ASSERT_EQ(value, expected);
     }
 
-    // What the view decides: whoever has the result gives it to the others; if nobody has, the
-    // survivors do it again. Then everything that a survivor handed in was applied or is stored.
+    // Does what the view decides. A node that has the result gives it to the others. If no node has
+    // the result, the survivors run the round again. Afterwards, everything that a survivor handed
+    // in was applied or is stored.
     void settle(size_t victim) {
         const std::vector<size_t> nodes = survivors(victim);
         const auto donor = std::find_if(nodes.begin(), nodes.end(),
@@ -183,7 +185,8 @@ TEST(PartialFailure, AFrozenNodeIsEndedByTheDeadline) {
                     is_suspected = is_suspected || std::find(waiting.begin(), waiting.end(),
                                                              victim) != waiting.end();
                 }
-                // Before the start nobody is suspected; afterwards somebody names the frozen one.
+                // Before the start, no node is suspected. Afterwards, some node names the frozen
+                // node.
                 ASSERT_EQ(any_waits, is_suspected);
                 for (const size_t node : nodes) {
                     if (trial.job.ended(node)) continue;
@@ -239,11 +242,11 @@ TEST(PartialFailure, ARoundThatIsGoneHasPutBackWhatItTook) {
     job.network().thaw(job.transport(1));
     job.round(1).abort({ErrorKind::timeout, "late"});
     job.run();
-    job.begin(0);  // the rounds before are destroyed
+    job.begin(0);  // destroys the rounds before
     EXPECT_EQ(job.store(0).staleness(0, 0), 0U);
 }
 
-// The next worker of that rank may be here already when the round is given up.
+// The next worker with this rank may be here already when the round is given up.
 TEST(PartialFailure, WhatAWorkerGaveThatIsGoneIsNotPutBackForItsHeir) {
     JobOptions options;
     options.quorum = {Quorum::Kind::solo, 0, 0};
@@ -268,7 +271,7 @@ TEST(PartialFailure, AnAbortEndsARoundThatWaitsForAWorkerTooFarBehind) {
     options.quorum = {Quorum::Kind::solo, 0, 0};
     options.staleness_max = 0;
     TestJob job(make_roster(1, 1), options);
-    job.store(0).join(1, 0);  // on this node, but not of this round
+    job.store(0).join(1, 0);  // on this node, but not in this round's roster
     job.begin(0);
     job.round(0).arrived(0);  // with nothing to give
     EXPECT_EQ(job.round(0).awaited(), std::vector<Rank>{0});

@@ -26,7 +26,7 @@ PartialRound::PartialRound(transports::Transport& transport, RoundPlan plan, Sto
       agreement_(start_, plan_.roster) {}
 
 PartialRound::~PartialRound() {
-    // There is nobody left to tell; only what nobody has memory for is lost.
+    // No caller can take an error here. The only loss is what there was no memory for.
     static_cast<void>(put_back());
 }
 
@@ -48,18 +48,12 @@ Task<Result<RoundOutcome>> PartialRound::run(Memory memory) {
         co_return std::move(checked).error();
     }
     Result<RoundOutcome> outcome = co_await start_and_sum(std::move(memory));
-    // Others may be sending already, and a send ends only when its receiver takes or refuses it.
+    // Other nodes may be sending already. A send ends only when its receiver takes or refuses it.
     if (!outcome && !data_) transport_.close_exchange(plan_.data_exchange);
     start_.abort(make_error(ErrorKind::closed, "the round has started everywhere"));
     arrivals_.stop();
     co_await arrivals_.ended();
     co_await activation_.ended();
-    if (!outcome) co_return outcome;
-    if (outcome->verdict == Verdict::sum || outcome->verdict == Verdict::disagree) {
-        used_up();
-    } else if (Result<> put = put_back(); !put) {
-        co_return std::move(put).error();
-    }
     co_return outcome;
 }
 
@@ -70,7 +64,7 @@ Task<Result<RoundOutcome>> PartialRound::start_and_sum(Memory memory) {
     if (outcome.verdict != Verdict::sum) co_return outcome;
     if (Result<> shared = co_await share_terms(*views); !shared)
         co_return std::move(shared).error();
-    // Everybody has begun: whoever still listens need not.
+    // All nodes have begun the round, so no node needs to listen any more.
     start_.abort(make_error(ErrorKind::closed, "the round has started everywhere"));
 
     if (!store_.terms()->mean) outcome.divisor = 1.0;
@@ -85,7 +79,7 @@ Task<Result<RoundOutcome>> PartialRound::start_and_sum(Memory memory) {
     co_return outcome;
 }
 
-// Until all nodes know who gives what.
+// Ends when all nodes know who gives what.
 Task<Result<std::vector<NodeView>>> PartialRound::start() {
     begin_start();
     while (!start_.aborted() && !activation_.activated()) co_await wake_.notified();
@@ -118,7 +112,7 @@ void PartialRound::call(Rank rank, bool waits) {
     const auto known = std::find_if(calls_.begin(), calls_.end(),
                                     [rank](const Call& other) { return other.rank == rank; });
     if (known != calls_.end()) {
-        // Taken back, and called anew.
+        // The worker took its first call back and has called again.
         known->waits = waits;
         const bool gives_after_all =
             listening_ && !waits && std::exchange(known->counts_as_waiting, false);
@@ -130,7 +124,7 @@ void PartialRound::call(Rank rank, bool waits) {
     if (!activation_.activated())
         arrivals_.arrived(rank, waits);
     else
-        wake_.notify();  // it may be the one that the round waits for
+        wake_.notify();  // the round may be waiting for this worker
 }
 
 bool PartialRound::waits_no_more(Rank rank) {
@@ -173,7 +167,7 @@ NodeView PartialRound::take() {
     return view;
 }
 
-// The first node that knows the terms tells those that do not.
+// The first node that knows the terms tells the nodes that do not.
 Task<Result<>> PartialRound::share_terms(const std::vector<NodeView>& views) {
     const auto knows = [](const NodeView& view) { return view.terms != 0; };
     const auto teller =
@@ -228,7 +222,8 @@ Task<Result<>> PartialRound::sum(const RoundOutcome& outcome, std::span<std::byt
         });
         co_return Result<>();
     }
-    // A node's part of a mean is not to be infinite because its workers' sum is (exchange.h: make_room()).
+    // A node's part of a mean must not be infinite only because its workers' sum is (exchange.h:
+    // make_room()).
     const double room =
         outcome.divisor > 1 ? static_cast<double>(std::bit_ceil(plan_.roster.largest_node())) : 1.0;
     std::vector<collectives::Member> members;
@@ -270,7 +265,8 @@ void PartialRound::peer_lost(transports::PeerId peer, const Error& error) {
 std::vector<size_t> PartialRound::waiting_for() const {
     if (data_)
         if (std::vector<size_t> nodes = data_->waiting_for(); !nodes.empty()) return nodes;
-    // Over, the start waits for its last sends; before, all but the agreement is patient.
+    // When the start is over, it waits for its last sends. Before, only the agreement's operations
+    // may not be late.
     return start_.aborted() || sharing_terms_ ? start_.waiting_for() : agreement_.waiting_for();
 }
 
@@ -287,6 +283,12 @@ collectives::Communicator::Counters PartialRound::traffic() const {
     counters.bytes_sent += data_->counters().bytes_sent;
     counters.bytes_received += data_->counters().bytes_received;
     return counters;
+}
+
+Result<> PartialRound::settle(const RoundOutcome& outcome) {
+    if (outcome.verdict != Verdict::sum && outcome.verdict != Verdict::disagree) return put_back();
+    used_up();
+    return {};
 }
 
 Result<> PartialRound::put_back() {

@@ -1,4 +1,4 @@
-// Whole rounds: who contributes, what is summed, what it costs.
+// Tests whole rounds: who contributes, what is summed, and what a round costs.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -45,7 +45,53 @@ TEST(PartialRound, NothingThatWasHandedInIsEverLostOrCountedTwice) {
         }
 }
 
-// All arrive, in random order, for all quorums and ways to divide: against the definition.
+DivideBy divided_by(uint64_t seed) {
+    if (seed == 1) return DivideBy::one;
+    return seed == 2 ? DivideBy::world : DivideBy::contributors;
+}
+
+double divisor_of(DivideBy how, size_t workers, size_t contributors) {
+    if (how == DivideBy::one) return 1.0;
+    return static_cast<double>(how == DivideBy::world ? workers : contributors);
+}
+
+// All workers arrive, in random order. The result is compared with the definition.
+void expect_the_sum(const Roster& roster, const JobOptions& options, uint64_t seed) {
+    base::Random random(seed);
+    std::map<Rank, collectives::Worker> gradients;
+    TestJob job(roster, options, seed);
+    job.begin(0);
+    std::vector<Rank> order = roster.ranks();
+    for (const Rank rank : order)
+        gradients[rank] = collectives::random_worker(options.layout, 1.0, random);
+    shuffle(order, random);
+    for (const Rank rank : order) {
+        const size_t node = job.node_of(rank);
+        Segments segments;
+        for (const Bytes& bytes : gradients[rank].segments) segments.push_back(bytes.data());
+        if (job.ended(node)) break;
+        ASSERT_TRUE(job.store(node).hand_in(rank, segments, nullptr).ok());
+        job.round(node).arrived(rank);
+        for (size_t steps = random.below(8); steps > 0; --steps) job.network().progress();
+    }
+    job.run();
+    job.expect_well();
+    if (testing::Test::HasFatalFailure()) return;
+    const RoundOutcome& outcome = *job.outcome(0);
+    std::vector<std::vector<collectives::Worker>> given(job.size());
+    std::vector<bool> contributes(job.size(), false);
+    for (const Contributor& contributor : outcome.contributors) {
+        EXPECT_EQ(contributor.staleness, 0U);
+        given[job.node_of(contributor.rank)].push_back(gradients[contributor.rank]);
+        contributes[job.node_of(contributor.rank)] = true;
+    }
+    const double divisor =
+        divisor_of(options.divide_by, roster.workers(), outcome.contributors.size());
+    EXPECT_EQ(outcome.divisor, divisor);
+    EXPECT_EQ(job.result(0),
+              collectives::reference_all_reduce(options.layout, given, 1.0 / divisor, contributes));
+}
+
 TEST(PartialRound, GivesTheSumOfTheListedContributorsInEveryType) {
     const Layout layout(
         {{DType::f32, 40}, {DType::f16, 33}, {DType::f64, 9}, {DType::bf16, 21}, {DType::f32, 0}});
@@ -57,53 +103,17 @@ TEST(PartialRound, GivesTheSumOfTheListedContributorsInEveryType) {
                     SCOPED_TRACE(testing::Message() << nodes << " nodes, seed " << seed << ", "
                                                     << kind_name(options.quorum));
                     options.layout = layout;
-                    options.divide_by = seed == 1   ? DivideBy::one
-                                        : seed == 2 ? DivideBy::world
-                                                    : DivideBy::contributors;
+                    options.divide_by = divided_by(seed);
                     if (!is_small) options.all_reduce.small_bytes_max = 0;
-                    base::Random random(seed);
-                    std::map<Rank, collectives::Worker> gradients;
-                    TestJob job(roster, options, seed);
-                    job.begin(0);
-                    std::vector<Rank> order = roster.ranks();
-                    for (const Rank rank : order)
-                        gradients[rank] = collectives::random_worker(layout, 1.0, random);
-                    shuffle(order, random);
-                    for (const Rank rank : order) {
-                        const size_t node = job.node_of(rank);
-                        Segments segments;
-                        for (const Bytes& bytes : gradients[rank].segments)
-                            segments.push_back(bytes.data());
-                        if (job.ended(node)) break;
-                        ASSERT_TRUE(job.store(node).hand_in(rank, segments, nullptr).ok());
-                        job.round(node).arrived(rank);
-                        for (size_t steps = random.below(8); steps > 0; --steps)
-                            job.network().progress();
-                    }
-                    job.run();
-                    job.expect_well();
+                    expect_the_sum(roster, options, seed);
                     if (testing::Test::HasFatalFailure()) return;
-                    const RoundOutcome& outcome = *job.outcome(0);
-                    std::vector<std::vector<collectives::Worker>> given(nodes);
-                    std::vector<bool> contributes(nodes, false);
-                    for (const Contributor& contributor : outcome.contributors) {
-                        EXPECT_EQ(contributor.staleness, 0U);
-                        given[job.node_of(contributor.rank)].push_back(gradients[contributor.rank]);
-                        contributes[job.node_of(contributor.rank)] = true;
-                    }
-                    const double divisor = seed == 1 ? 1.0
-                                           : seed == 2
-                                               ? static_cast<double>(roster.workers())
-                                               : static_cast<double>(outcome.contributors.size());
-                    EXPECT_EQ(outcome.divisor, divisor);
-                    EXPECT_EQ(job.result(0), collectives::reference_all_reduce(
-                                                 layout, given, 1.0 / divisor, contributes));
                 }
             }
 }
 
-// What a round costs beyond the data, with all arriving at once: N-1 messages of activation, the
-// agreement's N⌈log2 N⌉, and an arrival for each that the counting node has to hear of.
+// The costs of a round beside the data, if all workers arrive at once: N-1 messages of activation,
+// N⌈log2 N⌉ messages of agreement, and a message for each arrival that the counting node must hear
+// of.
 TEST(PartialRound, CostsAFewSmallMessagesBesidesTheData) {
     for (size_t nodes = 2; nodes <= 17; ++nodes) {
         size_t rounds = 0;
@@ -113,7 +123,7 @@ TEST(PartialRound, CostsAFewSmallMessagesBesidesTheData) {
             TestJob job(roster, options);
             job.begin(3);
             job.run();
-            // One arrives when the word of the one before has reached everybody.
+            // A worker arrives when the message of the worker before has reached all nodes.
             for (const Rank rank : roster.ranks()) {
                 if (job.all_ended()) break;
                 job.arrive(rank, 1);
@@ -123,9 +133,9 @@ TEST(PartialRound, CostsAFewSmallMessagesBesidesTheData) {
             uint64_t messages = 0;
             for (size_t node = 0; node < nodes; ++node)
                 messages += job.transport(node).counters().messages_sent;
-            // A small vector: Bruck's all-gather again.
+            // A small vector takes Bruck's all-gather again.
             uint64_t expected = (nodes - 1) + 2 * nodes * rounds;
-            // The counting node hears of whoever does not start the round itself.
+            // The counting node hears of each worker that does not start the round itself.
             const size_t counter = counting_node(3, nodes);
             size_t told = 0;
             if (is_counted(options.quorum)) told = arrivals_needed(options.quorum, nodes);
@@ -147,7 +157,7 @@ TEST(PartialRound, NodesThatGiveNothingSendNoPartials) {
     job.run();
     job.expect_well();
     EXPECT_EQ(job.value(0), 5);
-    // The owner of a block sends it to three; the only contributor, besides, three blocks.
+    // The owner of a block sends it to three nodes. The only contributor also sends three blocks.
     const uint64_t block = 30000;
     const uint64_t small = 1000;
     for (const size_t node : {0U, 1U, 3U})
@@ -218,8 +228,9 @@ TEST(PartialRound, AWorkerTooFarBehindHoldsTheRoundUpUntilItCallsOrDies) {
     }
 }
 
-// Section 7.1 and Figure 9: rank i arrives i ms late. Whoever has arrived before the initiator's
-// word is active; what comes later is dropped here, so that contributors are the active ones.
+// Section 7.1 and Figure 9: rank i arrives i ms late. A worker is active if it arrives before the
+// initiator's message. Later contributions are dropped here, so the contributors are the active
+// workers.
 TEST(PartialRound, SoloHasOneActiveWorkerOnAverageAndMajorityAHalf) {
     constexpr size_t kWorkers = 32;
     for (const Quorum quorum : {Quorum{Quorum::Kind::solo, 0, 0}, {Quorum::Kind::majority, 0, 5}}) {
@@ -289,7 +300,8 @@ TEST(PartialRound, APlanThatDoesNotFitIsRefused) {
     EXPECT_EQ(outcome_of(result), base::ErrorKind::invalid);
 }
 
-// A late gradient may take long to copy: the round waits with what it takes, and not with what it hears.
+// Copying a late gradient may take long. The round delays its taking for this, but still receives
+// messages.
 TEST(PartialRound, TakesNothingBeforeAllIsThereThatWasGiven) {
     HeldStrand held;
     JobOptions options;
@@ -314,7 +326,7 @@ TEST(PartialRound, TakesNothingBeforeAllIsThereThatWasGiven) {
     EXPECT_EQ(job.outcome(1)->contributors.size(), 2U);
 }
 
-// What is done later by whoever does it, comes to the same.
+// Work that is done later, by any thread, has the same outcome.
 TEST(PartialRound, NothingIsLostOrCountedTwiceWhoeverDoesTheWork) {
     HeldStrand held;
     for (uint64_t seed = 1; seed <= 20; ++seed) {

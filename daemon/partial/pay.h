@@ -1,5 +1,5 @@
-// Pay: who pays for the memory that this folder makes of its own. Told how much there is of it; what it returns is kept for as long as the
-// memory is there. Empty: nobody pays.
+// Pay: charges for memory that this folder makes. It is told the number of bytes. What it returns
+// is kept as long as the memory exists. An empty Pay charges nothing.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace pace::partial {
 
 using Pay = std::function<std::shared_ptr<const void>(size_t bytes)>;
 
-// The memory, which has so many bytes, with what `pay` returns.
+// Returns `memory`, which has `bytes` bytes, together with what `pay` returns.
 template <typename Memory>
 std::shared_ptr<Memory> paid(Memory memory, size_t bytes, const Pay& pay) {
     struct Paid {

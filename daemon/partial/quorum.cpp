@@ -34,7 +34,8 @@ size_t arrivals_needed(const Quorum& quorum, size_t living) {
 }
 
 Rank initiator(uint64_t seed, uint64_t round, std::span<const Rank> living) {
-    // Chained, so that (seed, round) and (seed + 1, round - 1) have nothing in common.
+    // The two values are chained, so (seed, round) and (seed + 1, round - 1) have nothing in
+    // common.
     const uint64_t key = base::Random(base::Random(seed).next() ^ round).next();
     const auto draw = [key](Rank rank) {
         return base::Random(key ^ base::Random(rank).next()).next();

@@ -1,4 +1,4 @@
-// Who starts a round.
+// Tests who starts a round.
 #include <numeric>
 #include <vector>
 
@@ -42,7 +42,8 @@ TEST(Quorum, DrawsEveryWorkerEquallyOften) {
         const std::vector<Rank> living = ranks_below(world);
         std::vector<double> drawn(world, 0);
         for (uint64_t round = 0; round < kRounds; ++round) ++drawn[initiator(7, round, living)];
-        // χ² with world - 1 degrees of freedom; 45 is beyond one in a thousand for 16.
+        // χ² with world - 1 degrees of freedom. For 16 workers, a value of 45 is less likely than
+        // one in a thousand.
         const double expected = static_cast<double>(kRounds) / world;
         double chi_square = 0;
         for (const double count : drawn)

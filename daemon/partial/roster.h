@@ -1,4 +1,4 @@
-// Roster: the living workers of a round and the nodes that they are on, equal on all nodes.
+// Roster: the living workers of a round and the nodes on which they run. Equal on all nodes.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace pace::partial {
 using Rank = uint32_t;
 
 struct Roster {
-    // By node, in node order: the ranks of its workers, ascending. A node may have none.
+    // For each node, in node order: the ranks of its workers, ascending. A node may have none.
     std::vector<std::vector<Rank>> nodes;
 
     size_t workers() const {
@@ -20,7 +20,7 @@ struct Roster {
         return count;
     }
 
-    // The workers of the node that has most of them.
+    // The number of workers on the node that has most of them.
     size_t largest_node() const {
         size_t most = 0;
         for (const std::vector<Rank>& ranks : nodes) most = std::max(most, ranks.size());

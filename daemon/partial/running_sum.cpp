@@ -31,7 +31,7 @@ base::Result<RunningSum> RunningSum::begin(const Layout& layout) {
     return made;
 }
 
-// Of the sum, where the piece of a result begins.
+// Returns the place in the sum where this piece of a result begins.
 std::byte* RunningSum::element(const Piece& piece) const {
     const size_t width = protocol::size_of(wide_.segments()[piece.segment].dtype);
     return sum_.data() + wide_.offset(piece.segment) + piece.first * width;

@@ -1,5 +1,5 @@
-// Slots: which message of a round's start exchange is which. All of them are of the one phase that
-// collectives/slots.h leaves free; the upper four bits of the index tell the steps apart.
+// Slots: distinguishes the messages of a round's start exchange. All messages are of the one phase
+// that collectives/slots.h leaves free. The upper four bits of the index distinguish the steps.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,12 @@
 namespace pace::partial {
 
 enum class Step : uint8_t {
-    arrival = 1,     // one more worker of the sender has called, by how many had before; says how
+    // One more worker of the sender has called. The index is the number of earlier messages. The
+    // byte says how the worker has called.
+    arrival = 1,
     activation = 2,  // the round starts
     agreement = 3,   // who contributes, by round of the all-gather
-    terms = 4,       // what the buffers are, to a node that does not know yet
+    terms = 4,       // the buffers' terms, to a node that does not know them yet
 };
 
 constexpr uint32_t slot_of(Step step, size_t index) {

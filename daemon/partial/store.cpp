@@ -9,7 +9,8 @@ using base::ErrorKind;
 using base::make_error;
 using base::Result;
 
-// Whoever is told that all is made looks at the store, which is not to be in the middle of a call.
+// Marks a running call of the store. The function that is told that all is made reads the store, so
+// it must not run inside a call.
 class Store::Call {
   public:
     explicit Call(const Store& store) : making_(store.making_) { ++making_->calls; }
@@ -76,7 +77,8 @@ bool Store::take_back(Rank rank) {
     return true;
 }
 
-// One more is pending, until the strand calls this; or it is dropped, where nothing was begun after all.
+// Adds one pending work, until the strand calls the returned function. If no work was begun after
+// all, the function is dropped, which also ends the pending work.
 kernels::Strand::Done Store::making() {
     struct Pending {
         explicit Pending(std::shared_ptr<Making> of) : making(std::move(of)) { ++making->pending; }
@@ -140,7 +142,7 @@ Result<> Store::put_back(uint64_t round, std::vector<Taken> taken) {
         if (worker == workers_.end()) continue;
         std::optional<Contribution>& stored = worker->second.stored;
         if (stored) {
-            // The older one first, as if it had never left.
+            // Adds the older one first, as if it had never left the store.
             if (Result<> added = one.contribution.add(
                     *stored, layout(), *strand_, std::move(worker->second.spare), making(), pay_);
                 !added)

@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the wire format is the memory's");
 
-// No machine has more; sums of so many sizes do not overflow.
+// No machine has more elements. Sums of so many sizes do not overflow.
 constexpr uint64_t kCountMax = uint64_t{1} << 48U;
 
 struct WireSegment {

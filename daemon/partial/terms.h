@@ -1,6 +1,6 @@
-// Terms: what all calls of a job must have in common, fixed by the first one: the buffers' types and
-// lengths, and whether a mean is made of the sum. A node whose workers have not called yet learns
-// them from one whose have.
+// Terms: what all calls of a job must have in common. The first call fixes them: the buffers' types
+// and lengths, and whether the sum becomes a mean. A node whose workers have not called yet learns
+// the terms from a node whose workers have called.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,9 @@ struct Terms {
     bool operator==(const Terms&) const = default;
 };
 
-// Equal terms have equal digests; never 0, which says that a node has none. Others may have the same one: it is for nodes, whose
-// messages are of known sizes, and says nothing of memory here.
+// Equal terms have equal digests. A digest is never 0, because 0 says that a node has no terms.
+// Different terms may have the same digest. A digest serves for messages between nodes, whose sizes
+// are known. It says nothing about memory on this node.
 uint32_t digest_of(const Terms& terms);
 
 // On the wire, little-endian, always of the same size:
@@ -29,9 +30,9 @@ uint32_t digest_of(const Terms& terms);
 inline constexpr size_t kTermsSegmentsMax = protocol::kBuffersPerExchangeMax;
 inline constexpr size_t kTermsBytes = 8 + 16 * kTermsSegmentsMax;
 
-// `terms` has at most kTermsSegmentsMax segments.
+// `terms` must have at most kTermsSegmentsMax segments.
 std::vector<std::byte> write(const Terms& terms);
-// ErrorKind::corrupt for what write() did not write.
+// Returns ErrorKind::corrupt for bytes that write() did not write.
 base::Result<Terms> read_terms(std::span<const std::byte> bytes_untrusted);
 
 }  // namespace pace::partial

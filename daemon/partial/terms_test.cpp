@@ -1,4 +1,4 @@
-// What a node that has not been called yet is told about the buffers.
+// Tests what a node without calls is told about the buffers.
 #include <gtest/gtest.h>
 
 #include "daemon/partial/terms.h"

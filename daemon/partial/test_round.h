@@ -1,5 +1,5 @@
-// TestJob: the nodes of a job on an in-memory network, with stores and one round after the other;
-// for tests.
+// TestJob, for tests: the nodes of a job on an in-memory network, with stores and one round after
+// the other.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace pace::partial {
 
 using collectives::Bytes;
 
-// `nodes` nodes with 1 to `each_max` workers, ranks dealt out in turn.
+// `nodes` nodes with 1 to `each_max` workers. The ranks are given out in turn.
 inline Roster make_roster(size_t nodes, size_t each_max) {
     Roster roster;
     roster.nodes.resize(nodes);
@@ -42,16 +42,16 @@ struct JobOptions {
     Late late = Late::accumulate;
     collectives::Layout layout{{{protocol::DType::f32, 3}}};
     collectives::AllReduceOptions all_reduce;
-    std::set<size_t> without_terms = {};  // nodes that none of its workers has called yet
-    // Does what touches gradients, at all nodes.
+    std::set<size_t> without_terms = {};  // nodes whose workers have not called yet
+    // Does the work on gradients, at all nodes.
     std::shared_ptr<kernels::Strand> strand = std::make_shared<kernels::Strand>();
 };
 
-// A strand whose work is only told of by and by.
+// A strand that tells of its work only when tell() is called.
 class HeldStrand {
   public:
     std::shared_ptr<kernels::Strand> get() const { return strand_; }
-    // False: there is nothing more to tell.
+    // Tells of one piece of work. Returns false if there is nothing more to tell.
     bool tell() {
         if (told_.empty()) return false;
         const auto next = std::move(told_.front());
@@ -122,7 +122,8 @@ class TestJob {
         return SIZE_MAX;
     }
 
-    // Begins a round at every node of `members` (all, if empty), which only those take part in.
+    // Begins a round at every node of `members`. Only these nodes take part. An empty list means
+    // all nodes.
     void begin(uint64_t round, std::vector<size_t> members = {}) {
         if (members.empty())
             for (size_t node = 0; node < size(); ++node) members.push_back(node);
@@ -131,7 +132,7 @@ class TestJob {
         for (const size_t node : members) begin_at(node, round, attempt_, members);
     }
 
-    // Begins a round at one node; all that take part name the same attempt and members.
+    // Begins a round at one node. All nodes that take part must name the same attempt and members.
     void begin_at(size_t at, uint64_t round, uint64_t attempt, const std::vector<size_t>& members) {
         Node& node = *nodes_[at];
         node.round.reset();
@@ -155,17 +156,22 @@ class TestJob {
         Node* to = &node;
         base::spawn<base::Result<RoundOutcome>>(
             node.round->run([to](size_t) { return std::span<std::byte>(to->result); }),
-            [to](base::Result<RoundOutcome> outcome) { to->outcome = std::move(outcome); });
+            [to](base::Result<RoundOutcome> outcome) {
+                const auto settled = outcome ? to->round->settle(*outcome) : base::Result<>();
+                EXPECT_TRUE(settled);
+                to->outcome = std::move(outcome);
+            });
     }
 
-    // The worker is dead; the rounds that begin from now on go without it.
+    // The worker is dead. The rounds that begin from now on go without it.
     void leave(Rank rank) {
         const size_t node = node_of(rank);
         store(node).leave(rank);
         std::erase(roster_.nodes[node], rank);
     }
 
-    // A gradient whose elements are all `value`; lent ones live as long as this.
+    // Makes a gradient whose elements are all `value`. A lent gradient lives as long as the
+    // TestJob.
     Segments gradient(double value) {
         auto& worker = gradients_.emplace_back(std::make_unique<collectives::Worker>(
             collectives::make_worker(options_.layout, 1.0, [value](size_t) { return value; })));
@@ -177,7 +183,7 @@ class TestJob {
     base::Result<HandIn> hand_in(Rank rank, double value) {
         return store(node_of(rank)).hand_in(rank, gradient(value), nullptr);
     }
-    // As hand_in, then the call for the round.
+    // Hands in as hand_in() does, then calls for the round.
     void arrive(Rank rank, double value) {
         ASSERT_TRUE(hand_in(rank, value).ok());
         round(node_of(rank)).arrived(rank);
@@ -196,12 +202,12 @@ class TestJob {
     }
     const base::Result<RoundOutcome>& outcome(size_t node) const { return *nodes_[node]->outcome; }
     const Bytes& result(size_t node) const { return nodes_[node]->result; }
-    // The first element of the result.
+    // Returns the first element of the result.
     double value(size_t node) const {
         return collectives::read_value(options_.layout.segments()[0].dtype, result(node).data(), 0);
     }
 
-    // Expects that the round has ended well, and alike, everywhere.
+    // Expects that the round has ended well and alike on all nodes.
     void expect_well() const {
         for (size_t node = 0; node < size(); ++node) {
             ASSERT_TRUE(ended(node)) << "node " << node << " of " << size();
@@ -211,7 +217,8 @@ class TestJob {
         }
     }
 
-    // What a worker's store has, as the sum of the first element; empties the stores.
+    // Returns the sum of the first elements of what the workers have in the stores. Empties the
+    // stores.
     double stored_value(uint64_t round) {
         double sum = 0;
         for (size_t node = 0; node < size(); ++node)

@@ -1,5 +1,6 @@
-// Training: the workers of a TestJob, as obvious as can be: each computes, calls, and waits for its
-// round unless that has ended without it. Gradients are whole numbers; for tests.
+// Training, for tests: the workers of a TestJob, as obvious as possible. Each worker computes,
+// calls, and waits for its round unless the round has ended without it. Gradients are whole
+// numbers.
 #pragma once
 
 #include <algorithm>
@@ -15,58 +16,34 @@ namespace pace::partial {
 
 class Training {
   public:
-    // `tell` tells of some of the stores' work (HeldStrand); false: of all.
+    // `tell` tells of some of the stores' work (HeldStrand). It returns false when all work is
+    // told.
     Training(
         TestJob& job, uint64_t seed, std::function<bool()> tell = [] { return false; })
         : job_(job), random_(seed), tell_(std::move(tell)), ranks_(job.roster().ranks()) {
         for (const Rank rank : ranks_) models_[rank] = 0;
     }
 
-    // One round with calls in random order; a call of a worker that is behind gets what it missed,
-    // and counts in the next take.
+    // Runs one round with calls in random order. A worker that is behind gets what it missed when
+    // it calls. Its gradient counts in the next take.
     void round(uint64_t number) {
         job_.begin(number);
         std::vector<Rank> order = ranks_;
         shuffle(order, random_);
         std::set<Rank> waiting;
         for (const Rank rank : order) {
-            const size_t node = job_.node_of(rank);
             deliver_some();
-            // A late worker is still computing, most of the time.
-            const bool is_needed = must_call(rank, node);
+            // A late worker usually still computes.
+            const bool is_needed = must_call(rank, job_.node_of(rank));
             if (!is_needed && job_.all_ended()) break;
-            const double gradient = static_cast<double>(random_.below(7)) - 3;
-            handed_in_ += gradient;
-            if (catch_up(rank, number)) {
-                hand_in_late(rank, gradient);
-                // Up to date now, it calls again for this round, or has lost it meanwhile.
-                if (random_.below(2) == 0) continue;
-                deliver_some();
-                if (job_.ended(node)) continue;
-                const double more = static_cast<double>(random_.below(7)) - 3;
-                handed_in_ += more;
-                job_.arrive(rank, more);
-                waiting.insert(rank);
-                continue;
-            }
-            job_.arrive(rank, gradient);
-            waiting.insert(rank);
+            if (calls(rank, number)) waiting.insert(rank);
         }
         run();
-        // Whoever has not arrived must do so now, where the round waits for it.
+        // A worker that has not arrived must do so now if the round waits for it.
         for (const Rank rank : order) {
             if (job_.all_ended()) break;
             if (waiting.contains(rank)) continue;
-            const double gradient = static_cast<double>(random_.below(7)) - 3;
-            handed_in_ += gradient;
-            if (catch_up(rank, number)) {
-                hand_in_late(rank, gradient);
-                run();
-                if (job_.ended(job_.node_of(rank))) continue;
-                job_.arrive(rank, 0);
-            } else {
-                job_.arrive(rank, gradient);
-            }
+            if (!calls_at_last(rank, number)) continue;
             waiting.insert(rank);
             run();
         }
@@ -74,7 +51,8 @@ class Training {
         commit(number, waiting);
     }
 
-    // Everything that was ever handed in was applied or is in the store; all replicas are equal.
+    // Expects that everything that was ever handed in was applied or is in the store, and that all
+    // replicas are equal.
     void expect_nothing_lost(uint64_t rounds) {
         for (const Rank rank : ranks_) catch_up(rank, rounds);
         for (const Rank rank : ranks_) EXPECT_EQ(models_[rank], applied_) << "worker " << rank;
@@ -95,6 +73,41 @@ class Training {
     void tell_all() {
         while (tell_()) {
         }
+    }
+
+    double next_gradient() {
+        const double gradient = static_cast<double>(random_.below(7)) - 3;
+        handed_in_ += gradient;
+        return gradient;
+    }
+
+    // The worker computes, and calls. False: it does not wait for the round.
+    bool calls(Rank rank, uint64_t number) {
+        double gradient = next_gradient();
+        if (catch_up(rank, number)) {
+            hand_in_late(rank, gradient);
+            // The worker is up to date now. It calls again for this round, or has missed the round
+            // meanwhile.
+            if (random_.below(2) == 0) return false;
+            deliver_some();
+            if (job_.ended(job_.node_of(rank))) return false;
+            gradient = next_gradient();
+        }
+        job_.arrive(rank, gradient);
+        return true;
+    }
+
+    // As calls(), but a worker that was behind calls again with nothing.
+    bool calls_at_last(Rank rank, uint64_t number) {
+        double gradient = next_gradient();
+        if (catch_up(rank, number)) {
+            hand_in_late(rank, gradient);
+            run();
+            if (job_.ended(job_.node_of(rank))) return false;
+            gradient = 0;
+        }
+        job_.arrive(rank, gradient);
+        return true;
     }
 
     bool must_call(Rank rank, size_t node) {

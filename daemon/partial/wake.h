@@ -1,5 +1,5 @@
-// Wake: one coroutine waits until something may have changed, and looks again. Unlike a
-// collectives::Signal it may be destroyed by whom it wakes.
+// Wake: one coroutine waits until something may have changed, and then looks again. Unlike a
+// collectives::Signal, a Wake may be destroyed by the coroutine that it wakes.
 #pragma once
 
 #include <coroutine>
@@ -27,7 +27,8 @@ class Wake {
     // `co_await wake.notified()` ends at the next notify().
     Awaiter notified() { return Awaiter(this); }
 
-    // The last thing that a function does: the woken may end, and everything with it.
+    // Must be the last action of a function: the woken coroutine may end and destroy everything
+    // that belongs to it.
     void notify() {
         if (waiter_) std::exchange(waiter_, nullptr).resume();
     }

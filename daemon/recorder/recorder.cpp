@@ -5,6 +5,7 @@
 
 namespace pace::daemon {
 
+// NOLINTNEXTLINE(readability-function-size): a table of names
 std::string_view name_of(RecordKind kind) {
     switch (kind) {
         case RecordKind::nothing:
@@ -77,13 +78,6 @@ void Recorder::note(Record record, std::span<const uint32_t> members) {
         members = members.subspan(here.size());
         record.kind = RecordKind::more_members;
     } while (!members.empty());
-}
-
-void Recorder::keep(Names& names, uint32_t number, const std::string& name) {
-    const auto known = names.find(number);
-    if (known != names.end() && known->second == name) return;
-    names[number] = name;
-    if (names.size() > kNamesMax) names.erase(names.begin());
 }
 
 Record exchange_record(RecordKind kind, uint32_t job, std::string_view words) {

@@ -84,7 +84,8 @@ TEST(Recorder, EveryKindHasANameOfItsOwn) {
     EXPECT_EQ(names.size(), last + size_t{1});
 }
 
-// The bound is for an idle machine, most of it to read the clock. On a busy one the best of many short attempts is near to that.
+// The bound holds for an idle machine, where reading the clock takes most of the time. On a busy
+// machine the best of many short attempts comes near to that.
 TEST(Recorder, ARecordTakesLessThanAHundredNanoseconds) {
     if (base::kSanitized) GTEST_SKIP() << "a sanitizer takes its own time";
     Recorder recorder;

@@ -1,4 +1,4 @@
-// ByteReader: bytes in order, from a file or from memory, that nobody vouches for.
+// ByteReader: untrusted bytes, read in order from a file or from memory.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,12 @@ class ByteReader {
   public:
     virtual ~ByteReader() = default;
 
-    // Exactly so many. ErrorKind::corrupt if there are fewer, or these are not what was written.
+    // Reads exactly bytes.size() bytes. Error: corrupt, if there are fewer bytes, or if the bytes
+    // are not those that were written.
     virtual base::Result<> read(std::span<std::byte> bytes) = 0;
-    // ErrorKind::corrupt if anything follows.
+    // Checks that no bytes follow. Error: corrupt, if more bytes follow.
     virtual base::Result<> finish() = 0;
-    // For errors.
+    // Returns the name of the source, for errors.
     virtual const std::string& name() const = 0;
 };
 

@@ -22,9 +22,11 @@ static_assert(std::endian::native == std::endian::little, "the file is little-en
 namespace {
 
 constexpr std::string_view kMagic = "PACESHRD";
-// More than any job has: a version is of some worker's step that is under way.
+// The limit is more than any job has, because each version belongs to a running step of some
+// worker.
 constexpr uint64_t kVersionsMax = uint64_t{1} << 20U;
-// Elements that are read at a time: no more memory is taken on the word of a file than it has bytes for.
+// The number of elements read at a time. It is limited so that a file cannot cause allocations much
+// beyond its own size.
 constexpr size_t kPieceElements = size_t{1} << 18U;
 
 // ---------------------------------------------------------------------------------------- writing
@@ -89,7 +91,7 @@ class Reader {
         static_cast<void>(((result = get(ret_numbers)).ok() && ...));
         return result;
     }
-    // A number of things, of which there are at most so many.
+    // Reads a count of things that must not exceed `most`.
     Result<> get_count(uint64_t& ret_count, uint64_t most, std::string_view what) {
         PACE_TRY(get(ret_count));
         if (ret_count <= most) return {};

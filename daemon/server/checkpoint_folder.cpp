@@ -22,7 +22,7 @@ base::Error folder_error(const std::string& path, const std::error_code& code) {
     return base::make_error(kind, "checkpoint folder {}: {}", path, code.message());
 }
 
-// Digits alone, up to `end`, which follows.
+// Parses digits up to `end`. `end` must follow the digits. Removes both from `rest`.
 template <typename Number>
 bool take_number(std::string_view& rest, std::string_view end, Number& ret_number) {
     const size_t at = end.empty() ? rest.size() : rest.find(end);
@@ -50,7 +50,7 @@ std::optional<CheckpointName> parse_checkpoint_name(const std::string& text) {
     return name;
 }
 
-// A job may be called "..": with what follows, its folder is a name like any other.
+// A job may be called "..". With the suffix, the job's folder has an ordinary name.
 CheckpointFolder::CheckpointFolder(const std::string& folder, uint32_t uid, const std::string& job)
     : path_(fmt::format("{}/{}/{}.model", folder, uid, job)) {}
 

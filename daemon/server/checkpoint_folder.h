@@ -1,8 +1,10 @@
-// CheckpointFolder: the checkpoints of one job's shards that are on this daemon's disk, by generation, position and shard.
+// CheckpointFolder: the checkpoints of one job's shards on this daemon's disk, by generation,
+// position and shard.
 //
-//     FOLDER/USER/JOB.model/GENERATION.POSITION.SHARD-of-SHARDS      all in digits, the first two in twenty of them
+//     FOLDER/USER/JOB.model/GENERATION.POSITION.SHARD-of-SHARDS
 //
-// Whatever else is in the folder is left alone. Blocks for the disk; one thread at a time.
+// All four numbers of a file's name are decimal; generation and position have twenty digits. Other
+// files in the folder are left alone. Blocks for the disk; one thread at a time.
 #pragma once
 
 #include <compare>
@@ -28,15 +30,17 @@ std::optional<CheckpointName> parse_checkpoint_name(const std::string& text);
 
 class CheckpointFolder {
   public:
-    // Of this user's job, whose name is one that job options allow: jobs of other users may have the same.
+    // The folder of this user's job. Jobs of other users may have the same name. `job` must be a
+    // name that job options allow.
     CheckpointFolder(const std::string& folder, uint32_t uid, const std::string& job);
 
-    // Makes the folder, if it is not there. ErrorKind::disk or denied.
+    // Creates the folder if it does not exist. Errors: disk, denied.
     base::Result<> create() const;
     std::string path_of(const CheckpointName& name) const;
-    // In order. A folder that is not there has none.
+    // Returns the checkpoints in order. Returns none if the folder does not exist.
     base::Result<std::vector<CheckpointName>> list() const;
-    // Removes what is older than these positions of this generation, finished or not.
+    // Removes checkpoints of this generation before `position`, and all checkpoints of older
+    // generations. It removes finished and unfinished ones.
     void remove_before(uint64_t generation, uint64_t position) const;
 
   private:

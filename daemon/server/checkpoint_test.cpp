@@ -122,7 +122,7 @@ TEST(Checkpoint, AnEmptyShardIsSavedToo) {
     EXPECT_EQ(read->shard.count(), 0U);
 }
 
-// Packs bytes of its own choosing.
+// Loads a packed file with any chosen bytes.
 base::Result<ReadCheckpoint> load_bytes(const TestFolder& folder, const std::vector<char>& bytes) {
     PACE_TRY_ASSIGN(file, PackedWriter::create(folder.path("forged")));
     PACE_TRY(file->write(std::as_bytes(std::span(bytes))));
@@ -150,7 +150,8 @@ TEST(Checkpoint, TellsOfItselfWithoutBeingReadWhole) {
     EXPECT_EQ(about->ledger, example.about.ledger);
 }
 
-// A shard that goes back to a checkpoint has what it held, and versions that nobody adds to any more are part of the base.
+// A shard restored from a checkpoint keeps its held updates. Versions that get no more updates
+// become part of the base.
 TEST(Checkpoint, AShardGoesBackToOne) {
     const TestFolder folder;
     Example example;

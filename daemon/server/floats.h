@@ -1,4 +1,4 @@
-// Floats: elements of a model, shared by whoever needs them, without a copy; and who keeps their memory.
+// Floats: shared elements of a model without a copy, and the owner of their memory.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct Floats {
     std::shared_ptr<const void> keep;
     std::span<const float> elements;
 
-    // `paid` ends with them.
+    // `paid` is destroyed with the elements.
     template <typename Paid = int>
     static Floats of(std::vector<float> elements, Paid paid = {}) {
         struct Kept {

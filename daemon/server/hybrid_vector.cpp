@@ -8,8 +8,8 @@
 namespace pace::server {
 namespace {
 
-// Additions are put together when they are as many as what they are added to, so that each element is moved a
-// logarithmic number of times; few are not worth it.
+// Additions are combined when they are as many as the entries to which they are added. So each
+// element is moved a logarithmic number of times. Few additions are not worth combining.
 constexpr size_t kAddedMin = 4096;
 
 constexpr bool is_half(size_t entries, size_t length) {
@@ -26,6 +26,56 @@ void accumulate(std::span<const float> elements, float rate, float* out) {
         {reinterpret_cast<const std::byte*>(elements.data()), static_cast<double>(rate)}};
     kernels::weighted_sum(protocol::DType::f32, sources, 1.0, reinterpret_cast<std::byte*>(out),
                           elements.size());
+}
+
+// An entry of one of several lists.
+struct Place {
+    uint32_t index;
+    uint32_t list;
+    float value;
+};
+
+// Sorts all lists' entries at once. Merging neighboring lists pairwise would change the order in
+// which an element's values are added.
+std::vector<Place> sorted(const std::vector<sparse::Entries>& lists, size_t count) {
+    std::vector<Place> places;
+    places.reserve(count);
+    for (size_t list = 0; list < lists.size(); ++list)
+        for (size_t i = 0; i < lists[list].size(); ++i)
+            places.push_back(
+                {lists[list].indices[i], static_cast<uint32_t>(list), lists[list].values[i]});
+    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+        return a.index != b.index ? a.index < b.index : a.list < b.list;
+    });
+    return places;
+}
+
+// Adds the sorted places' values to the entries, one after the other.
+sparse::Entries merged(const sparse::Entries& entries, const std::vector<Place>& places) {
+    sparse::Entries all;
+    all.reserve(entries.size() + places.size());
+    size_t old = 0;
+    for (size_t i = 0; i < places.size();) {
+        const uint32_t index = places[i].index;
+        const auto next = std::lower_bound(entries.indices.begin() + static_cast<long>(old),
+                                           entries.indices.end(), index);
+        const auto until = static_cast<size_t>(next - entries.indices.begin());
+        all.append(entries.indices.data() + old, entries.values.data() + old, until - old);
+        old = until;
+        float sum = 0;
+        bool begun = false;
+        if (old < entries.size() && entries.indices[old] == index) {
+            sum = entries.values[old++];
+            begun = true;
+        }
+        for (; i < places.size() && places[i].index == index; ++i) {
+            sum = begun ? sum + places[i].value : places[i].value;
+            begun = true;
+        }
+        all.push_back(index, sum);
+    }
+    all.append(entries.indices.data() + old, entries.values.data() + old, entries.size() - old);
+    return all;
 }
 
 }  // namespace
@@ -86,47 +136,9 @@ void HybridVector::add_dense(const HybridVector& other) {
     for (const sparse::Entries& added : other.added_) scatter(added, dense_.data());
 }
 
-// Pairs of neighbours would change the order in which an element's values are added.
 void HybridVector::settle() {
     if (added_.empty()) return;
-    struct Place {
-        uint32_t index;
-        uint32_t list;
-        float value;
-    };
-    std::vector<Place> places;
-    places.reserve(added_entries_);
-    for (size_t list = 0; list < added_.size(); ++list)
-        for (size_t i = 0; i < added_[list].size(); ++i)
-            places.push_back(
-                {added_[list].indices[i], static_cast<uint32_t>(list), added_[list].values[i]});
-    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-        return a.index != b.index ? a.index < b.index : a.list < b.list;
-    });
-    sparse::Entries all;
-    all.reserve(entries_.size() + places.size());
-    size_t old = 0;
-    for (size_t i = 0; i < places.size();) {
-        const uint32_t index = places[i].index;
-        const auto next = std::lower_bound(entries_.indices.begin() + static_cast<long>(old),
-                                           entries_.indices.end(), index);
-        const auto until = static_cast<size_t>(next - entries_.indices.begin());
-        all.append(entries_.indices.data() + old, entries_.values.data() + old, until - old);
-        old = until;
-        float sum = 0;
-        bool begun = false;
-        if (old < entries_.size() && entries_.indices[old] == index) {
-            sum = entries_.values[old++];
-            begun = true;
-        }
-        for (; i < places.size() && places[i].index == index; ++i) {
-            sum = begun ? sum + places[i].value : places[i].value;
-            begun = true;
-        }
-        all.push_back(index, sum);
-    }
-    all.append(entries_.indices.data() + old, entries_.values.data() + old, entries_.size() - old);
-    entries_ = std::move(all);
+    entries_ = merged(entries_, sorted(added_, added_entries_));
     added_.clear();
     added_entries_ = 0;
     if (is_half(entries_.size(), length_)) become_dense();

@@ -1,8 +1,9 @@
-// HybridVector: a vector of floats of known length, kept as its entries while less than half of it is there, and whole
-// from then on (Jiang et al., SIGMOD 2017, section 5.3, "Practical Optimization").
+// HybridVector: a vector of floats of known length. It is stored as entries while less than half of
+// its elements are present. From then on it is dense (Jiang et al., SIGMOD 2017, section 5.3,
+// "Practical Optimization").
 //
-// Which of the two it is shows in its size and its speed alone: sums are made element by element in the order of the calls,
-// so that a sparse sum has the same bits as a dense one. (The sign of a zero may differ.)
+// The form affects only size and speed. Sums are made element by element in the order of the calls,
+// so a sparse sum has the same bits as a dense one. (The sign of a zero may differ.)
 #pragma once
 
 #include <cstddef>
@@ -16,29 +17,30 @@ namespace pace::server {
 
 class HybridVector {
   public:
-    // Zeros.
+    // A vector of zeros.
     explicit HybridVector(size_t length = 0) : length_(length) {}
-    // Of all elements; those that are zero take no room.
+    // Makes a vector of all elements. Zeros take no memory.
     static HybridVector of(std::span<const float> elements);
-    // Indices are below `length`.
+    // All indices must be below `length`.
     static HybridVector of(size_t length, sparse::Entries entries);
 
     size_t length() const { return length_; }
     bool is_dense() const { return !dense_.empty(); }
-    // Of elements that are there; more than there are different ones, where additions are not put together yet.
+    // Number of stored elements. Unsettled additions may count an element more than once.
     size_t size() const { return is_dense() ? length_ : entries_.size() + added_entries_; }
     size_t bytes() const;
 
-    // Adds it, element by element; the lengths are equal.
+    // Adds `other` element by element. The lengths must be equal.
     void add(const HybridVector& other);
 
-    // Puts additions together. Reading needs it: until the next add(), any thread may read.
+    // Combines the additions, as reading requires. Until the next add(), any thread may read.
     void settle();
 
-    // out[i] += rate · element [first + i], each product rounded before it is added. Settled.
+    // Computes out[i] += rate · element [first + i]. Each product is rounded before it is added.
+    // The vector must be settled.
     void add_to(std::span<float> out, double rate, size_t first = 0) const;
 
-    // Settled. One of the two is empty.
+    // The vector must be settled. One of the two functions returns nothing.
     const sparse::Entries& entries() const { return entries_; }
     std::span<const float> elements() const { return dense_; }
 
@@ -48,7 +50,7 @@ class HybridVector {
 
     size_t length_;
     sparse::Entries entries_;
-    std::vector<sparse::Entries> added_;  // to entries_, in order
+    std::vector<sparse::Entries> added_;  // additions to entries_, in order
     size_t added_entries_ = 0;
     std::vector<float> dense_;
 };

@@ -34,7 +34,7 @@ TEST(HybridVector, ASumBecomesWholeWhenHalfOfItIsThere) {
     EXPECT_EQ(whole(sum), (std::vector<float>{0, 1, 2, 1, 0, 0, 0, 5}));
 }
 
-// Sparse and dense addends, in any order, have the bits of a plain loop.
+// Sums of sparse and dense addends, in any order, have the bits of a plain loop.
 TEST(HybridVector, SumsHaveTheBitsOfAPlainLoop) {
     base::Random random(3);
     for (int round = 0; round < 200; ++round) {

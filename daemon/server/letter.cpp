@@ -16,7 +16,7 @@ namespace {
 
 constexpr sparse::WireFormat kFormat{sparse::IndexFormat::elias_fano, sparse::ValueFormat::f32};
 
-// The head as it lies in memory.
+// The head's layout in memory.
 struct Head {
     uint8_t kind;
     uint8_t form;
@@ -83,7 +83,7 @@ Result<Letter> read_head(std::span<const std::byte, kLetterBytes> head_untrusted
     }
     if (!letter.sparse && letter.bytes != letter.count * sizeof(float))
         return corrupt(letter, "has elements of another size");
-    // Indices take at most 8 bytes each: 2 bits and what their lower parts are.
+    // An index takes at most 8 bytes: 2 bits and its lower part.
     if (letter.sparse && letter.bytes > 64 + letter.count * 16)
         return corrupt(letter, "has more bytes than its entries take");
     return letter;

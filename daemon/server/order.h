@@ -1,5 +1,6 @@
-// Entry: what happens to the model at one position of the controller's order. Ledger: what follows from the order so far,
-// apart from the model. Both mean what the structs of these names in service/controller/core/types.h say.
+// Entry: the change of the model at one position of the controller's order. Ledger: the state that
+// follows from the order so far, without the model. The structs of the same names in
+// service/controller/core/types.h define the meaning of both.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +28,14 @@ struct Entry {
     uint64_t slowest = 0;
     uint32_t rank = 0;
     WorkerClock worker;
-    uint64_t first = 0;  // of a pull: elements [first, first + count)
+    // For a pull: elements [first, first + count).
+    uint64_t first = 0;
     uint64_t count = 0;
 };
 
 class Ledger {
   public:
-    // The entry is the next one.
+    // Adds the next entry.
     void add(const Entry& entry) {
         position = entry.position;
         if (entry.step == Step::leave) workers.erase(entry.rank);
@@ -53,10 +55,12 @@ class Ledger {
     uint64_t fastest = 0;
     uint64_t pushes = 0;
     std::map<uint32_t, WorkerClock> workers;  // by rank
-    std::map<uint64_t, uint64_t> versions;    // that may get further updates, and how many each has
+    // Versions that may get further updates, with the number of updates of each version.
+    std::map<uint64_t, uint64_t> versions;
 };
 
-// From and to the controller's words for the same, on either side of the wire: structs that have these fields.
+// Conversions from and to the controller's structs on either side of the wire. These structs have
+// the same fields.
 template <typename Told>
 Entry entry_of(const Told& told) {
     Entry entry;

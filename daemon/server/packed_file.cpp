@@ -11,12 +11,13 @@ using base::Result;
 
 namespace {
 
-// Fast: numbers of a model compress little at any level, and its zeros at every.
+// The fastest level. A model's numbers compress little at any level, and its zeros compress well at
+// every level.
 constexpr int kLevel = 1;
 
 }  // namespace
 
-// -------------------------------------------------------------------------------------- PackedWriter
+// ------------------------------------------------------------------------------------ PackedWriter
 
 PackedWriter::PackedWriter(WholeFile file)
     : file_(std::move(file)),
@@ -54,7 +55,7 @@ Result<> PackedWriter::commit() {
     return file_.commit();
 }
 
-// -------------------------------------------------------------------------------------- PackedReader
+// ------------------------------------------------------------------------------------ PackedReader
 
 PackedReader::PackedReader(std::string path, base::UniqueFd fd)
     : name_(std::move(path)),
@@ -67,7 +68,7 @@ Result<std::unique_ptr<PackedReader>> PackedReader::open(const std::string& path
     return std::unique_ptr<PackedReader>(new PackedReader(path, std::move(fd)));
 }
 
-// As many as there are, to the end of the frame.
+// Returns as many bytes as there are, up to the end of the frame.
 Result<size_t> PackedReader::unpack(std::span<std::byte> bytes) {
     ZSTD_outBuffer out{bytes.data(), bytes.size(), 0};
     while (out.pos < out.size && !whole_) {

@@ -1,4 +1,4 @@
-// PackedWriter, PackedReader: a WholeFile of bytes, compressed and with a checksum by Zstandard.
+// PackedWriter, PackedReader: a WholeFile compressed and checksummed by Zstandard.
 //
 // Blocks for the disk. One thread at a time.
 #pragma once
@@ -21,12 +21,12 @@ namespace pace::server {
 
 class PackedWriter {
   public:
-    // In a folder that is there.
+    // The folder of `path` must exist.
     static base::Result<std::unique_ptr<PackedWriter>> create(const std::string& path);
 
-    // ErrorKind::disk: no room, or a broken disk.
+    // Error: disk, if there is no room or the disk is broken.
     base::Result<> write(std::span<const std::byte> bytes);
-    // All is written and durable, and the file has its name.
+    // Makes the file complete and durable, and gives it its name.
     base::Result<> commit();
 
   private:
@@ -43,7 +43,7 @@ class PackedReader final : public ByteReader {
     static base::Result<std::unique_ptr<PackedReader>> open(const std::string& path);
 
     base::Result<> read(std::span<std::byte> bytes) override;
-    // The checksum is right, too.
+    // Also verifies the checksum.
     base::Result<> finish() override;
     const std::string& name() const override { return name_; }
 

@@ -83,7 +83,7 @@ TEST(PackedFile, EveryShorterOrLongerFileIsNoticed) {
     std::vector<char> bytes = folder.read("file");
     bytes.push_back('x');
     for (size_t size = 0; size <= bytes.size(); ++size) {
-        if (size + 1 == bytes.size()) continue;  // as it was
+        if (size + 1 == bytes.size()) continue;  // the unchanged file
         folder.write("bad", {bytes.begin(), bytes.begin() + static_cast<long>(size)});
         std::vector<uint32_t> read(300);
         const auto result = read_file(folder.path("bad"), read);

@@ -1,5 +1,6 @@
-// Partition: how a model of n elements is cut into shards: ranges one after the other, of which the first n mod K have one
-// element more (Jiang et al., SIGMOD 2017, section 6; which node has which, the controller says).
+// Partition: a model of n elements cut into K shards, which are consecutive ranges. The first n mod
+// K shards have one element more (Jiang et al., SIGMOD 2017, section 6). The controller decides
+// which node has which shard.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ struct Range {
 
 class Partition {
   public:
-    // `shards` is at least 1. If there are fewer elements, the last ones are empty.
+    // `shards` is at least 1. If there are fewer elements than shards, the last shards are empty.
     Partition(size_t elements, uint32_t shards) : elements_(elements), shards_(shards) {}
 
     size_t elements() const { return elements_; }
@@ -25,10 +26,10 @@ class Partition {
 
     Range range(uint32_t shard) const { return {begin(shard), begin(shard + 1)}; }
 
-    // That has the element, which is below elements().
+    // Returns the shard of the element, which must be below elements().
     uint32_t shard_of(size_t element) const {
         const size_t each = elements_ / shards_;
-        const size_t longer = elements_ % shards_ * (each + 1);  // elements in shards of each + 1
+        const size_t longer = elements_ % shards_ * (each + 1);  // elements of the longer shards
         if (element < longer) return static_cast<uint32_t>(element / (each + 1));
         return static_cast<uint32_t>(elements_ % shards_ + (element - longer) / each);
     }

@@ -15,7 +15,7 @@ using base::Result;
 Result<Shard> Shard::create(size_t count) {
     try {
         return Shard(count);
-    } catch (const std::exception&) {  // bad_alloc, or length_error beyond all memory
+    } catch (const std::exception&) {  // bad_alloc; or length_error, if it exceeds all memory
         return base::make_error(ErrorKind::memory,
                                 "there is no memory for the {} elements of a shard of a model",
                                 count);
@@ -40,7 +40,7 @@ Result<> Shard::act(const Entry& entry) {
             PACE_TRY(push(entry));
             break;
         case Step::leave:
-            // What it has pushed and is not ordered never will be.
+            // The worker's updates that are not ordered yet will never be ordered.
             held_.erase(held_.lower_bound({entry.rank, 0}), held_.lower_bound({entry.rank + 1, 0}));
             late_.erase(late_.lower_bound({entry.rank, 0}), late_.lower_bound({entry.rank + 1, 0}));
             break;
@@ -53,7 +53,7 @@ Result<> Shard::act(const Entry& entry) {
     return {};
 }
 
-// One that is not there had been assigned over.
+// A missing version was discarded by an assignment.
 void Shard::expire(uint64_t number) {
     const auto version = versions_.find(number);
     if (version == versions_.end()) return;
@@ -136,7 +136,7 @@ void Shard::settle() {
     for (auto& [number, version] : versions_) version.sum.settle();
 }
 
-// Whole versions that follow each other are added in one pass.
+// Consecutive dense versions are added in one pass.
 void Shard::read(size_t first, std::span<float> out) const {
     if (out.empty()) return;
     auto* const bytes = reinterpret_cast<std::byte*>(out.data());
@@ -145,7 +145,7 @@ void Shard::read(size_t first, std::span<float> out) const {
     };
     std::vector<kernels::Source> sources{source(base_, 1.0)};
     const auto add_up = [&] {
-        // The base alone is copied: a sum would keep no NaN's payload.
+        // The base alone is copied, because a sum would lose the payload of NaNs.
         if (sources.size() == 1)
             std::memcpy(bytes, sources.front().data, out.size_bytes());
         else

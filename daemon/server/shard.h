@@ -1,16 +1,17 @@
-// Shard: a range of a model, as a parameter server keeps it (Jiang et al., SIGMOD 2017, Algorithm 2).
+// Shard: a range of a model, as a parameter server keeps it (Jiang et al., SIGMOD 2017, Algorithm
+// 2).
 //
-//     w = base + Σ over live versions v, oldest first, of rate(v) · (sum of the updates that belong to v)
+//     w = base + Σ over live versions v, oldest first, of rate(v) · (sum of the updates of v)
 //
-// The paper changes w with each push, by (u − U(v))/d: everything that a version has touched. Here a push costs what its update has
-// of elements, and w is added up when somebody pulls, which reads all of it anyway. A version that gets no more updates
-// becomes part of the base.
+// In the paper each push changes w by (u − U(v))/d. This change affects every element that the
+// version has touched. Here a push costs only the elements of its update. w is added up for a pull,
+// which reads all of w anyway. A version that gets no more updates becomes part of the base.
 //
-// An update is held from when it arrives until the order names it. What a shard has depends on the order alone, not on when its
-// updates came, and not on where the model is cut. One thread at a time.
+// An update is held from its arrival until the order names it. The shard's contents depend on the
+// order alone, not on when updates arrived or how the model is cut. One thread at a time.
 //
-// Without partition synchronization (let_updates_be_late) the order may name an update that is not there yet: it counts when it comes,
-// and whoever reads before has not got it.
+// Without partition synchronization (let_updates_be_late) the order may name an update that has not
+// arrived. The update then counts from its arrival. Earlier reads lack the update.
 #pragma once
 
 #include <cstddef>
@@ -36,14 +37,14 @@ class Shard {
     struct Memory {
         size_t model = 0;     // bytes of the base
         size_t versions = 0;  // of live versions
-        size_t held = 0;      // of updates that are not ordered yet
+        size_t held = 0;      // updates that are not ordered yet
     };
 
-    // Zeros. Throws where there is no memory for them.
+    // A shard of zeros. Throws if there is no memory.
     explicit Shard(size_t count) : base_(count, 0.0F) {}
-    // The same, of as many elements as somebody else says. ErrorKind::memory.
+    // The same for an untrusted number of elements. Error: memory.
     static base::Result<Shard> create(size_t count);
-    // As it was at a position.
+    // A shard with the contents of some position.
     Shard(std::vector<float> base, std::map<uint64_t, Version> versions)
         : base_(std::move(base)), versions_(std::move(versions)) {}
 
@@ -53,31 +54,35 @@ class Shard {
 
     using Update = std::shared_ptr<const HybridVector>;
 
-    // Keeps the worker's update of this clock, of count() elements and settled. A second one replaces the first: it is the same, or another
-    // worker's of that rank, which is the one that counts.
+    // Holds the worker's update of this clock. The update must be settled and have count()
+    // elements. A second update replaces the first. Either the two are equal, or the second comes
+    // from a new worker of the same rank and is the valid one.
     void hold(uint32_t rank, uint64_t clock, Update update);
     void hold(uint32_t rank, uint64_t clock, HybridVector update) {
         hold(rank, clock, std::make_shared<const HybridVector>(std::move(update)));
     }
-    // What the round makes the model when the order assigns it.
+    // Holds the model that the order will assign in `round`.
     void hold_model(uint64_t round, std::vector<float> model) {
         models_held_[round] = std::move(model);
     }
     bool holds_model(uint64_t round) const { return models_held_.contains(round); }
     bool holds(uint32_t rank, uint64_t clock) const { return held_.contains({rank, clock}); }
-    // The order has named this update, which is late.
+    // Returns whether the order has named this update before its arrival, and the update has not
+    // arrived yet.
     bool awaits(uint32_t rank, uint64_t clock) const { return late_.contains({rank, clock}); }
 
-    // Acts upon the next entry of the order. ErrorKind::internal, and nothing has changed, if it names an update that is not held, or
-    // a version that is not there.
+    // Applies the next entry of the order. Error: internal, if the entry names an update that is
+    // not held or a version that does not exist. Then nothing has changed.
     base::Result<> act(const Entry& entry);
 
-    // Puts together what was added: after it, until the next call that changes something, any thread may read.
+    // Combines the additions. Afterwards any thread may read, until the next call that changes the
+    // shard.
     void settle();
-    // Elements [first, first + out.size()) of the model.
+    // Reads elements [first, first + out.size()) of the model.
     void read(size_t first, std::span<float> out) const;
 
-    // The shard is as that one is; what it holds it still holds. Versions that are not among `live` get no more updates.
+    // Replaces the contents by those of `saved`, but keeps the held updates. Versions not in `live`
+    // get no more updates.
     void restore(Shard saved, const std::map<uint64_t, uint64_t>& live);
 
     const std::vector<float>& base() const { return base_; }
@@ -85,10 +90,10 @@ class Shard {
     Memory memory() const;
 
   private:
-    // An update that the order has named before it came.
+    // An update that the order has named before its arrival.
     struct Late {
         uint64_t version = 0;
-        double rate = 0;  // of the version, when that is part of the base
+        double rate = 0;  // of the version, once that is part of the base
         bool is_void = false;
     };
     void take_late(const Late& late, const HybridVector& update);

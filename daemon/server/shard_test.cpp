@@ -1,4 +1,5 @@
-// Shards against the algorithm as it is printed, and against each other: where a model is cut must not matter.
+// Shard tests: compare shards with the printed algorithm, and with each other. The cuts of a model
+// must not matter.
 #include "daemon/server/shard.h"
 
 #include <algorithm>
@@ -16,8 +17,9 @@
 namespace pace::server {
 namespace {
 
-// Jiang et al., Algorithm 2, push and pull line by line, in doubles; with the decisions that V never moves back and that versions
-// older than all of V go. It also says what the controller would.
+// Jiang et al., Algorithm 2, push and pull line by line, in doubles. There are two additional
+// decisions: V never decreases, and versions older than all of V are removed. The class also
+// returns the entries that the controller would announce.
 class DynSgd {
   public:
     DynSgd(size_t elements, uint32_t workers) : w(elements, 0.0), v_(workers), clock_(workers) {}
@@ -112,7 +114,7 @@ class Shards {
 
 constexpr uint32_t kWorkers = 6;
 
-// A run of pushes and pulls, the same for everyone with this seed.
+// A run of pushes and pulls, the same for equal seeds.
 template <typename Act>
 void run(size_t elements, double share, uint64_t seed, Act&& act) {
     base::Random random(seed);
@@ -145,7 +147,7 @@ TEST(Shard, OfMoreElementsThanThereIsMemoryIsAnErrorAndNoException) {
 TEST(Shard, FollowsTheTableOfAppendixC) {
     struct Row {
         uint32_t worker;
-        float update;  // 0: a pull
+        float update;  // 0 means a pull
         float w;
     };
     const std::vector<Row> rows = {{0, 12, 12}, {0, 8, 20},  {1, 6, 17},  {2, 3, 15}, {0, 4, 19},
@@ -191,7 +193,7 @@ TEST_P(AnyShards, HaveTheBitsOfOneAndWhatTheAlgorithmSays) {
 
 INSTANTIATE_TEST_SUITE_P(Counts, AnyShards, testing::Range(1U, 18U));
 
-// When updates arrive is chance; what the shard is at a position is not.
+// The arrival times of updates are random; the shard at a position is not.
 TEST(Shard, UpdatesThatComeInAnotherOrderMakeTheSameModel) {
     constexpr size_t kElements = 200;
     struct Pushed {
@@ -280,7 +282,8 @@ TEST(Shard, WhatAWorkerHasLeftBehindNeverCounts) {
     EXPECT_FALSE(shard.holds(1, 0));
     EXPECT_FALSE(shard.holds(1, 2));
     EXPECT_TRUE(shard.holds(2, 0));
-    // One of its updates arrives late; that of the worker which has the rank now comes after it.
+    // An update of the former worker arrives late. The update of the rank's new worker comes after
+    // it.
     shard.hold(1, 0, ones(1));
     shard.hold(1, 0, ones(5));
     Entry push;
@@ -291,7 +294,14 @@ TEST(Shard, WhatAWorkerHasLeftBehindNeverCounts) {
     EXPECT_EQ(model_of(shard), (std::vector<float>{5, 5, 5, 5}));
 }
 
-// Without partition synchronization updates come after the order has named them, in any order, and the model is the same in the end.
+struct Waiting {
+    uint32_t rank;
+    uint64_t clock;
+    std::vector<float> update;
+};
+
+// Without partition synchronization, updates come after the order has named them, in any order. The
+// final model is the same.
 TEST(Shard, UpdatesThatAreLateCountWhenTheyCome) {
     constexpr size_t kElements = 40;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -299,11 +309,6 @@ TEST(Shard, UpdatesThatAreLateCountWhenTheyCome) {
         Shard late(kElements);
         late.let_updates_be_late();
         base::Random random(seed);
-        struct Waiting {
-            uint32_t rank;
-            uint64_t clock;
-            std::vector<float> update;
-        };
         std::vector<Waiting> waiting;
         const auto bring_one = [&] {
             std::swap(waiting[random.below(waiting.size())], waiting.back());
@@ -317,11 +322,10 @@ TEST(Shard, UpdatesThatAreLateCountWhenTheyCome) {
         run(kElements, 0.3, seed, [&](const Entry& entry, const auto& update, const auto&) {
             if (entry.step == Step::push) {
                 in_time.hold(entry.rank, entry.clock, HybridVector::of(update));
-                if (random.below(2) == 0) {
+                if (random.below(2) == 0)
                     waiting.push_back({entry.rank, entry.clock, update});
-                } else {
+                else
                     late.hold(entry.rank, entry.clock, HybridVector::of(update));
-                }
             }
             ASSERT_TRUE(in_time.act(entry));
             ASSERT_TRUE(late.act(entry));
@@ -361,7 +365,7 @@ TEST(Shard, ALateUpdateOfAWorkerThatHasLeftOrOfAModelThatIsNoMoreDoesNotCount) {
     EXPECT_EQ(model_of(shard), (std::vector<float>{3, 4}));
 }
 
-// A newcomer's pace_broadcast is answered by it.
+// This shard answers a newcomer's pace_broadcast.
 TEST(Shard, MovesTheBitsOfAModelThatNobodyHasPushedTo) {
     const std::vector<uint32_t> patterns{0x7F800001, 0xFF800001, 0x7FC12345, 0xFFFFFFFF,
                                          0x80000000};

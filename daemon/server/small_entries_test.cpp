@@ -26,7 +26,7 @@ TEST(SmallEntries, WithoutAFilterAllIsSent) {
               (std::vector<float>{1e-30F, 0, 0}));
 }
 
-// In eighths, which floats add exactly.
+// Uses eighths, which floats add exactly.
 TEST(SmallEntries, NothingIsLost) {
     base::Random random(9);
     for (const double share : {0.02, 0.9}) {

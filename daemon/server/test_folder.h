@@ -1,4 +1,4 @@
-// TestFolder: a folder of a test's own, removed with all that is in it.
+// TestFolder: a test's own folder, removed with its contents.
 #pragma once
 
 #include <cstdlib>

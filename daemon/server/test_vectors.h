@@ -1,4 +1,4 @@
-// Vectors for tests: drawn at random, and back from a HybridVector.
+// Test vectors: random vectors, and the elements of a HybridVector.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace pace::server {
 
-// Each element is there with the probability `share`, else zero.
+// Each element is nonzero with the probability `share`.
 inline std::vector<float> drawn(size_t length, double share, base::Random& random) {
     std::vector<float> elements(length, 0.0F);
     for (float& element : elements)

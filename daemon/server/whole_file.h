@@ -1,9 +1,11 @@
-// WholeFile: a file that is either whole or not there.
+// WholeFile: a file that is either complete or absent.
 //
-// It is written beside its place, made durable, and then given its name: a process that dies at any moment leaves what was there
-// before. What it leaves of the unfinished one, `PATH.part`, the next one overwrites.
+// The file is written beside its place, made durable, and then renamed. A process that dies at any
+// moment leaves the previous file. It may also leave an unfinished `PATH.part`, which the next
+// writer overwrites.
 //
-// Blocks for the disk. One thread at a time. ErrorKind::disk: no room, or a broken disk.
+// Blocks for the disk. One thread at a time. Error: disk, if there is no room or the disk is
+// broken.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +20,15 @@ namespace pace::server {
 
 class WholeFile {
   public:
-    // In a folder that is there.
+    // The folder of `path` must exist.
     static base::Result<WholeFile> create(const std::string& path);
-    // Removes what was not committed.
+    // Removes the file unless it was committed.
     ~WholeFile();
     WholeFile(WholeFile&&) = default;
     WholeFile& operator=(WholeFile&&) = delete;
 
     base::Result<> write(std::span<const std::byte> bytes);
-    // All is written and durable, and the file has its name.
+    // Makes the file complete and durable, and gives it its name.
     base::Result<> commit();
     const std::string& path() const { return path_; }
 
@@ -37,14 +39,14 @@ class WholeFile {
     base::UniqueFd fd_;
 };
 
-// With these bytes.
+// Writes a whole file with these bytes.
 base::Result<> write_whole(const std::string& path, std::span<const std::byte> bytes);
-// ErrorKind::limit if it has more than `bytes_max`.
+// Reads a whole file. Error: limit, if it has more than `bytes_max`.
 base::Result<std::vector<std::byte>> read_whole(const std::string& path, size_t bytes_max);
 
-// A regular file, for reading; not through a link.
+// Opens a regular file for reading. Does not follow links.
 base::Result<base::UniqueFd> open_regular(const std::string& path);
-// As many bytes as there are, up to the span's; 0 at the end.
+// Reads as many bytes as there are, at most bytes.size(). Returns 0 at the end.
 base::Result<size_t> read_some(int fd, std::span<std::byte> bytes, const std::string& path);
 
 }  // namespace pace::server

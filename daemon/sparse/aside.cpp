@@ -8,7 +8,7 @@ namespace pace::sparse {
 
 namespace {
 
-// Less takes about as long as going to another thread and back. A guess.
+// Less work takes about as long as going to another thread and back. The value is a guess.
 constexpr size_t kAsideMin = size_t{1} << 15;
 
 }  // namespace
@@ -24,8 +24,7 @@ base::Task<> Aside::run(size_t touched, const std::function<void()>& work) const
         1, 1, [&](size_t, size_t) { had_memory = base::attempt(work); }, post,
         [&done] { done.set(true); }, kernels::WorkerPool::Pieces::slow);
     co_await done;
-    if (!had_memory)
-        throw std::bad_alloc();  // the coroutine that asked for the work ends with this
+    if (!had_memory) throw std::bad_alloc();  // ends the coroutine that asked for the work
 }
 
 }  // namespace pace::sparse

@@ -16,7 +16,8 @@ using base::Result;
 
 namespace {
 
-// A product of so much is zero in no type; the least number of f16, which is the coarsest, is half.
+// A product of at least this magnitude is zero in no type. The value is half the least number of
+// f16, the coarsest type.
 constexpr double kNeverZero = 0x1p-23;
 
 base::LargeVector<uint32_t> hidden_indices(const Entries& chosen, double scale,
@@ -75,7 +76,8 @@ Result<size_t> hidden_bytes(size_t count, std::span<const std::byte> header_untr
     return kHiddenHeaderBytes + elias_fano_bytes(count, size, size);
 }
 
-// An index takes two bits at least, and nothing takes more than when there are all of them, but for the bits that fill a byte.
+// An index takes at least two bits. No list takes more than the list of all indices, except for the
+// bits that fill a byte.
 size_t hidden_bytes_max(size_t count) {
     return kHiddenHeaderBytes + elias_fano_bytes(count, count, count) + 1;
 }

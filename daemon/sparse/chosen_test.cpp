@@ -52,10 +52,10 @@ TEST(Chosen, SumsThatAreZeroAndValuesThatTheTypeOrTheScaleMakeZeroAreTold) {
     constexpr float kLeast = std::numeric_limits<float>::denorm_min();
     const Entries chosen = entries_of({{1, 0.0F},
                                        {2, -0.0F},
-                                       {3, kLeast},    // halved to nothing
-                                       {5, kLeast},    // but not in f64
-                                       {8, 0x1p-24F},  // less than half of f16's least
-                                       {9, 0x1p-23F},  // f16's least
+                                       {3, kLeast},    // halved to zero
+                                       {5, kLeast},    // but not to zero in f64
+                                       {8, 0x1p-24F},  // less than half of f16's least number
+                                       {9, 0x1p-23F},  // f16's least number
                                        {15, 1e-42F},
                                        {17, std::nanf("")}});
     const auto hidden = encode_hidden(chosen, 0.5, Packed(kLayout));
@@ -83,7 +83,7 @@ TEST(Chosen, AnyChoiceWithAnyValuesAndScaleIsFoundAgain) {
     }
 }
 
-// Whatever is said of a list before it comes is held against this.
+// Checks what is said of a list beforehand against the list itself.
 TEST(Chosen, NoListIsLongerThanTheLongest) {
     for (const size_t count : {1U, 2U, 7U, 64U, 1000U, 65537U}) {
         for (size_t hidden = 0; hidden <= count; hidden += 1 + hidden / 7) {
@@ -115,9 +115,9 @@ TEST(Chosen, ListsThatNobodyWroteAreRefused) {
     EXPECT_TRUE(refused(many));
     EXPECT_EQ(hidden_bytes(kElements, many).error().kind, ErrorKind::corrupt);
     EXPECT_EQ(hidden_bytes(kElements, std::span(good).first(7)).error().kind, ErrorKind::corrupt);
-    // Of another result: 0 shows itself.
+    // The list of another result: here the element 0 shows itself.
     EXPECT_TRUE(refused(encode_hidden(entries_of({{0, 0}, {1, 0}}), 1, Packed(kLayout))));
-    // Whatever the bits, a list that is taken is one that is written.
+    // Whatever the bits are, a list that is accepted is a list that encode_hidden() writes.
     for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
         auto other = good;
         other[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
@@ -129,7 +129,7 @@ TEST(Chosen, ListsThatNobodyWroteAreRefused) {
     }
 }
 
-// A state of kElements elements, of which two were cut.
+// A state of kElements elements. Two of them were cut.
 SparseState open_state(bool settled) {
     SparseState state(kElements);
     std::span<float> next = state.begin(UndoLog(Division(kElements, 1, 1), ResidualMode::global));
@@ -145,7 +145,7 @@ TEST(Conclude, GivesBackWhatIsNotInTheResult) {
     const auto hidden = encode_hidden(chosen, 1, Packed(kLayout));
     SparseState state = open_state(true);
     ASSERT_TRUE(state.conclude(kLayout, result_of(chosen, 1), hidden).ok());
-    // Again, or after an end of its own: nothing to do.
+    // There is nothing to do for a second call, or for an exchange that ended well.
     ASSERT_TRUE(state.conclude(kLayout, result_of({}, 1), hidden).ok());
     state.commit();
     for (size_t i = 0; i < kElements; ++i)
@@ -170,7 +170,7 @@ TEST(Conclude, RefusesWhatCannotBe) {
     EXPECT_EQ(kind_of(state.conclude(collectives::Layout({{DType::f32, 3}}), result, hidden)),
               ErrorKind::invalid);
     EXPECT_EQ(kind_of(state.conclude(kLayout, result, {})), ErrorKind::corrupt);
-    // None of which has changed it.
+    // None of these calls has changed the state.
     EXPECT_TRUE(state.conclude(kLayout, result, hidden).ok());
     state.discard();
     EXPECT_EQ(kind_of(state.conclude(kLayout, result, hidden)), ErrorKind::invalid);

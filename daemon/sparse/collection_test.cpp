@@ -5,8 +5,8 @@
 namespace pace::sparse {
 namespace {
 
-// One worker of Figure 4's kind: eight elements in one block, of which three are cut; a received
-// entry meets index 1 before the cut, one is discarded after it.
+// One worker like those of Figure 4: eight elements in one block. Three of them are cut. One
+// received entry is added at index 1 before the cut. One entry is discarded after the cut.
 std::vector<float> residual(ResidualMode mode, const base::LargeVector<uint32_t>& chosen) {
     kernels::WorkerPool pool(0);
     std::vector<float> gradient = {9, 2, 1, 7, 0, -8, 3, 0};
@@ -29,9 +29,9 @@ std::vector<float> residual(ResidualMode mode, const base::LargeVector<uint32_t>
 }
 
 TEST(Collection, GlobalKeepsAllThatWasCutHere) {
-    // 0 was delivered; 3 too, but for half of what was discarded; 5 was sent in vain. 1 is in the
-    // result without this worker's part, which has the part of another; 4 is not, and its owner
-    // keeps it.
+    // Elements 0 and 3 were delivered, except for half of what was discarded at 3. Element 5 was
+    // sent in vain. Element 1 is in the result without this worker's part: it has the part of
+    // another worker. Element 4 is not in the result, and its owner keeps it.
     EXPECT_EQ(residual(ResidualMode::global, {0, 1, 3}),
               (std::vector<float>{0, 5, 1, 4, 0, -8, 3, 0}));
 }

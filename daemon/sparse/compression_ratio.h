@@ -1,11 +1,13 @@
-// CompressionRatio: B-SAG's h, how many entries a worker sends to the other teams so that about L
-// remain after they are added (SparDL, Algorithm 2).
+// CompressionRatio: adapts B-SAG's h (SparDL, Algorithm 2). h is the number of entries that a
+// worker sends to the other teams. The aim is that about L entries remain after the sum.
 //
-// The prose of section 3.3 names the directions the wrong way round; the pseudo-code is followed:
-// the step is kept if (N > L) XOR (step > 0), that is if it already goes the way it should, and
-// doubled at the second such agreement in a row; else it turns round and is halved. Beyond the
-// paper: h stays within [k/P, dk/P], where it makes sense, and |step| within [1, dk/P - k/P]: a step
-// that has shrunk to nothing, or grown for an hour against a bound, would never be of use again.
+// The prose of section 3.3 swaps the two directions. This class follows the pseudo-code. The step
+// is kept if (N > L) XOR (step > 0), that is, if it already goes in the right direction. The second
+// agreement in a row doubles the step. Otherwise the step is turned round and halved.
+//
+// Two bounds are not in the paper. h stays within [k/P, dk/P], where it makes sense. |step| stays
+// within [1, dk/P - k/P]. Without this bound, a step could shrink to nothing, or grow for an hour
+// against a bound of h, and would never be of use again.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +19,7 @@ namespace pace::sparse {
 class CompressionRatio {
   public:
     CompressionRatio() = default;
-    // `L` = dk/P, what a block is cut to; `teams` = d.
+    // `L` = dk/P is the size to which a block is cut. `teams` = d.
     CompressionRatio(size_t L, size_t teams)
         : h_max_(static_cast<double>(L)),
           h_min_(std::min(h_max_, std::max(1.0, std::round(h_max_ / static_cast<double>(teams))))),
@@ -29,7 +31,8 @@ class CompressionRatio {
     size_t h() const { return static_cast<size_t>(std::lround(h_)); }
     double step() const { return step_; }
 
-    // After an exchange that left `N` entries before they were cut to L (lines 3 to 12).
+    // Adapts h after an exchange in which `N` entries were there before the cut to L (lines 3 to
+    // 12).
     void adjust(size_t N) {
         const bool too_many = static_cast<double>(N) > h_max_;
         if (too_many != (step_ > 0)) {

@@ -17,7 +17,7 @@ TEST(CompressionRatio, DoublesAtEverySecondAgreementAndTurnsRoundByHalf) {
     ratio.adjust(1000);  // too few, and the step goes up: the first agreement
     EXPECT_EQ(ratio.step(), 30.0);
     EXPECT_EQ(ratio.h(), 1030U);
-    ratio.adjust(1100);  // the second
+    ratio.adjust(1100);  // the second agreement
     EXPECT_EQ(ratio.step(), 60.0);
     EXPECT_EQ(ratio.h(), 1090U);
     ratio.adjust(4000);  // exactly L is not too many
@@ -53,7 +53,7 @@ TEST(CompressionRatio, StaysInItsBoundsAndNeverStops) {
 }
 
 TEST(CompressionRatio, FindsTheHThatLeavesL) {
-    // Workers' choices that overlap by half: N = h · (1 + (d - 1)/2).
+    // Workers' choices overlap by half: N = h · (1 + (d - 1)/2).
     CompressionRatio ratio(4000, 4);
     for (int i = 0; i < 60; ++i)
         ratio.adjust(static_cast<size_t>(2.5 * static_cast<double>(ratio.h())));

@@ -1,6 +1,7 @@
-// A node dies in the last messages of an exchange: some of the others have the result, some do not.
-// Those that do not conclude from those that do, and all go on as if nobody had died. At every step,
-// for every algorithm; compared bit for bit with the same exchange undisturbed.
+// A node dies in the last messages of an exchange. Some of the other nodes have the result, and
+// some do not. Those without the result conclude from those with the result, and all go on as if no
+// node had died. The tests do this at every step of every algorithm. They compare the outcome, bit
+// for bit, with the same exchange undisturbed.
 #include <bit>
 #include <cstring>
 
@@ -19,7 +20,7 @@ Vector values_of(const SparseState& state) {
     return {values.begin(), values.end()};
 }
 
-// What nodes keep, and the results and outcomes of one exchange among them, whatever becomes of it.
+// One exchange: the nodes' states, results and outcomes, whatever becomes of the exchange.
 struct Round : OneExchange {
     Round(std::vector<SparseState> begun_with, std::vector<Vector> given, const Options& chosen,
           Seed seed)
@@ -45,11 +46,12 @@ std::vector<Value> without(std::vector<Value> values, size_t place) {
     return values;
 }
 
-// The second exchange of a job, undisturbed; and disturbed in every way.
+// Runs the second exchange of a job undisturbed, and disturbed in every way.
 class Trials {
   public:
     Trials(size_t P, size_t n, const Options& options)
-        // Small whole numbers, so that sums cancel; or too long ones for 16 bits, so that all round.
+        // Small whole numbers, so that sums cancel. For 16 bits, numbers that are too long, so that
+        // all values are rounded.
         : bound_(options.format.value == ValueFormat::f32 ? 4 : 20000),
           options_(options),
           gradients_(gradients_of(P, n, 2, bound_)) {
@@ -72,7 +74,7 @@ class Trials {
         }
     }
 
-    // The node dies after so many steps. False if there was nothing left to disturb.
+    // The node dies after `step` steps. Returns false if there was nothing left to disturb.
     bool kill(size_t victim, size_t step, Seed seed) {
         Round round(before_, gradients_, options_, seed);
         if (!round.run_steps(step)) return false;
@@ -82,7 +84,8 @@ class Trials {
         return true;
     }
 
-    // The node is told to give up after so many steps, and the others when nothing moves any more.
+    // The node is told to give up after `step` steps. The others are told when nothing moves any
+    // more.
     bool abort(size_t first, size_t step, Seed seed) {
         Round round(before_, gradients_, options_, seed);
         if (!round.run_steps(step)) return false;
@@ -91,7 +94,7 @@ class Trials {
         for (size_t w = 0; w < before_.size(); ++w)
             if (!round.cluster.ended(w))
                 round.cluster.communicator(w).abort({ErrorKind::aborted, "the view changes"});
-        // What is still under way with one that has given up ends with the connection.
+        // Operations with a node that has given up end with the connection.
         for (size_t w = 0; w < before_.size(); ++w)
             for (size_t other = 0; other < before_.size(); ++other)
                 if (!round.cluster.ended(w) && other != w)
@@ -153,7 +156,7 @@ class Trials {
         if (concluded_++ == 0) expect_same_future(round, undisturbed_->states, dead, kNewView);
     }
 
-    // result + Σ survivors' residuals = Σ G - what the dead one kept.
+    // result + Σ survivors' residuals = Σ G - what the dead node kept.
     void expect_conserved(const Round& round, size_t dead, size_t donor) {
         if (options_.residuals != ResidualMode::global) return;
         std::vector<double> all(gradients_[0].size(), 0.0);
@@ -166,8 +169,8 @@ class Trials {
         ASSERT_EQ(all, std::vector<double>(all.size(), 0.0));
     }
 
-    // Nobody has a result: all is as it was. Had somebody had it, though, whoever has settled could
-    // have concluded from it.
+    // No node has a result, so every state is as before. If a node had a result, a node that has
+    // settled could have concluded from it.
     void discard(Round& round, size_t dead) {
         for (size_t w = 0; w < before_.size(); ++w) {
             SparseState other = round.states[w];
@@ -184,7 +187,7 @@ class Trials {
             expect_same_future(round, before_, dead, dead == kNobody ? 0 : kNewView);
     }
 
-    // The survivors' next exchange is what it would be from `expected`.
+    // Checks that the survivors' next exchange is the same as one that begins from `expected`.
     void expect_same_future(const Round& round, std::vector<SparseState> expected, size_t dead,
                             uint64_t view) {
         std::vector<SparseState> found = round.states;
@@ -269,14 +272,15 @@ TEST_P(ConcludeAmong, WhoeverDiesWheneverTheOthersGoOnAsIfNobodyHad) {
                 ASSERT_FALSE(HasFatalFailure());
         }
         EXPECT_GT(trials.discarded(), 0U);
-        // Of two, nobody is left to conclude from; of three, gTopk's two are told at once.
+        // Of two nodes, no node is left to conclude from. Of three nodes, gTopk's two survivors are
+        // told at once.
         if (P > 3) {
             EXPECT_GT(trials.concluded(), 0U);
         }
     }
 }
 
-// Messages that stay at their sender until they are matched.
+// Tests messages that stay at their sender until they are matched.
 TEST(Conclude, LargeMessagesMakeNoDifference) {
     size_t concluded = 0;
     for (Options options : all_options(4)) {

@@ -1,5 +1,5 @@
-// cost_model: what the algorithms cost in the α-β model (SparDL, Table 1), for the choice of the
-// number of teams and of dense or sparse. α and β are a Link's.
+// cost_model: the costs of the algorithms in the α-β model (SparDL, Table 1). They decide the
+// number of teams, and whether dense or sparse is better. A Link gives α and β.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Cost {
     }
 };
 
-// What an exchange is: P workers, n elements, of which each chooses k.
+// An exchange: P workers and n elements. Each worker chooses k elements.
 struct Problem {
     size_t P = 1;
     size_t n = 0;
@@ -28,24 +28,25 @@ struct Problem {
     ResidualMode residuals = ResidualMode::global;
 };
 
-// Bytes of an entry on the wire, counts left out: 8 in the papers' format.
+// Bytes of an entry on the wire, without counts. An entry of the papers' format has 8.
 double entry_bytes(const Problem& problem);
 
-// SparDL with d teams: equations (3), (5) and (7), with the middle of (7)'s bounds, and the waiting
-// of team_gather.h where there is one.
+// The cost of SparDL with d teams: equations (3), (5) and (7). For (7), the middle of its bounds is
+// taken. Includes the waiting of team_gather.h where the teams wait.
 Cost spar_dl_cost(const Problem& problem, size_t d, TeamGather gather);
-// The middle of Table 1's bounds, where it has bounds. For P that are no powers of two, logarithms
-// are rounded up, which is what this code does.
+// The middle of Table 1's bounds, where the table gives bounds. If P is not a power of two,
+// logarithms are rounded up, as this code's algorithms do.
 Cost cost_of(Algorithm algorithm, const Problem& problem);
 // daemon/collectives' all_reduce of f32: two hops, 2(P-1)/P · n elements.
 Cost dense_cost(const Problem& problem);
 
-// The d, among those that divide P (and that `gather` allows), of the least cost; the least of
-// equals.
+// The d of the least cost, among those that divide P and that `gather` allows. Among equal costs,
+// the least d.
 size_t best_teams(const Problem& problem, TeamGather gather, const Link& link);
 
-// Time to form, select and write an element, which the dense exchange does not spend; with two
-// threads top_k_bench measures 0.9 to 1.2 ns. A guess for other machines: hand in what is measured.
+// The time to form, select and write an element, which a dense exchange does not spend. With two
+// threads, top_k_bench measures 0.9 to 1.2 ns. For other machines the value is a guess: pass the
+// measured one.
 inline constexpr double kSparseSecondsPerElement = 1e-9;
 
 struct DenseChoice {

@@ -11,10 +11,10 @@
 namespace pace::sparse {
 namespace {
 
-// The papers' format, in which an entry is two words.
+// The papers' format. An entry is two words.
 constexpr WireFormat kPlain{IndexFormat::plain, ValueFormat::f32};
 
-// What each worker sent and received, with gradients that have no zeros and few equal indices.
+// Reports what each worker sent and received. The gradients have no zeros and few equal indices.
 std::vector<Report> reports_of(size_t P, size_t n, const Options& options) {
     SparseCluster cluster(P, n);
     auto gradients = gradients_of(P, n, 4, 1000000);
@@ -27,10 +27,10 @@ std::vector<Report> reports_of(size_t P, size_t n, const Options& options) {
     return reports;
 }
 
-// Equations (3) and (5) of the paper, for every P and every d that is a power of two: messages
-// 2⌈log2(P/d)⌉ + log2 d, words 2k((2P - 2d)/P + d/P · log2 d). A count goes with each block. More
-// than two teams wait for each other with log2 d messages of d - 1 bytes together, which the paper
-// does not know, unless the residuals are not the global ones.
+// Equations (3) and (5) of the paper, for every P and every d that is a power of two. They give
+// 2⌈log2(P/d)⌉ + log2 d messages and 2k((2P - 2d)/P + d/P · log2 d) words. A count goes with each
+// block. With global residuals, more than two teams wait for each other with log2 d messages of d -
+// 1 bytes together. The paper does not have these messages.
 void expect_paper(ResidualMode mode) {
     for (size_t P = 1; P <= 17; ++P)
         for (size_t d = 1; d <= P; d *= 2) {
@@ -72,7 +72,7 @@ TEST(Cost, SparDLSendsWhatThePaperSays) {
     expect_paper(ResidualMode::global);
 }
 
-// Equation (7): ⌈log2 d⌉ messages between the teams, and words between its bounds.
+// Equation (7): ⌈log2 d⌉ messages between the teams, and a number of words within its bounds.
 TEST(Cost, SparDLWithBSagStaysWithinThePapersBounds) {
     for (size_t P = 2; P <= 17; ++P)
         for (size_t d = 2; d <= P; ++d) {
@@ -117,14 +117,15 @@ TEST(Cost, RivalsSendWhatTable1Says) {
             EXPECT_EQ(report.bytes_received, (P - 1) * (8 * k + kCountBytes));
         }
 
-        // 2 log P steps of 2k words on the longest path, which is the root's.
+        // The longest path is the root's: 2 log P steps of 2k words.
         options.algorithm = Algorithm::g_topk;
         const auto g_topk = reports_of(P, n, options);
         EXPECT_EQ(g_topk[0].messages_sent + g_topk[0].messages_received, 2 * log_p);
         EXPECT_EQ(g_topk[0].bytes_sent + g_topk[0].bytes_received,
                   2 * log_p * (8 * k + kCountBytes));
 
-        // P - 1 parts straight to their owners, each after its length; sizes, and the all-gather.
+        // P - 1 parts go straight to their owners, each after its length. Then come the sizes and
+        // the all-gather.
         options.algorithm = Algorithm::topk_dsa;
         const double lengths = 8.0 * (Pf - 1) * 2 + 6.0 * 2 * Pf;
         double most = 0;
@@ -132,7 +133,7 @@ TEST(Cost, RivalsSendWhatTable1Says) {
             EXPECT_EQ(report.messages_sent, 2 * (P - 1) + 2 * log_p);
             most = std::max(most, static_cast<double>(report.bytes_received));
         }
-        // A worker receives more than the mean where more falls into its range.
+        // A worker receives more than the mean if more entries fall into its range.
         EXPECT_LE(most, 4 * 1.5 * (Pf - 1) / Pf * (2 * kf + static_cast<double>(n)) + lengths);
         EXPECT_GE(most, 0.9 * 4 * 4 * (Pf - 1) / Pf * kf);
     }
@@ -151,7 +152,7 @@ TEST(Cost, CompressedEntriesTakeAtMostHalfOfThePapersBytes) {
 
 TEST(Cost, TeamsAreChosenByLatencyAndBandwidth) {
     const Problem problem{16, 1000000, 10000, kPlain};
-    // Where only messages cost, all are teams of one; where only bytes cost, all one team.
+    // If only messages cost, each team has one worker. If only bytes cost, there is one team.
     EXPECT_EQ(best_teams(problem, TeamGather::automatic, {1, 0}), 16U);
     EXPECT_EQ(best_teams(problem, TeamGather::automatic, {0, 1}), 1U);
     EXPECT_EQ(best_teams(problem, TeamGather::automatic, {1e-4, 1e-9}), 8U);
@@ -168,14 +169,15 @@ TEST(Cost, TeamsAreChosenByLatencyAndBandwidth) {
 
 TEST(Cost, DenseIsChosenWhereItIsFasterAndSaidWhy) {
     const WireFormat format;
-    // VGG-16 at 1 % over 1 Gbit/s: sparse. The same at full density, or over 100 Gbit/s: dense.
+    // VGG-16 at 1 % over 1 Gbit/s is better sparse. At full density, or over 100 Gbit/s, it is
+    // better dense.
     const DenseChoice sparse = should_go_dense({6, 14728266, 147283, format}, {50e-6, 8.5e-9});
     EXPECT_FALSE(sparse.dense) << sparse.reason;
     EXPECT_NE(sparse.reason.find("sparse is expected to be faster"), std::string::npos);
     const DenseChoice full = should_go_dense({6, 14728266, 14728266, format}, {50e-6, 8.5e-9});
     EXPECT_TRUE(full.dense) << full.reason;
     EXPECT_TRUE(should_go_dense({6, 14728266, 147283, format}, {5e-6, 8e-11}).dense);
-    // Little is better dense: fewer hops.
+    // A small vector is better dense, because dense takes fewer hops.
     EXPECT_TRUE(should_go_dense({6, 100, 1, format}, {50e-6, 8.5e-9}).dense);
     EXPECT_TRUE(should_go_dense({1, 100, 1, format}, {50e-6, 8.5e-9}).dense);
 }

@@ -18,15 +18,22 @@ using collectives::Communicator;
 
 namespace {
 
-constexpr size_t kDenseGrainBytes = size_t{1} << 18;  // of one piece of work
+constexpr size_t kDenseGrainBytes = size_t{1} << 18;  // bytes of one piece of work
 
-// Nobody to wait for: one pass, in the pool's threads.
+// Sums in one pass, in the pool's threads. The node is alone and waits for nobody.
 void sum_alone(const GradientPart& gradient, double scale, std::span<std::byte> sum,
                kernels::WorkerPool& pool) {
     const auto work = [&](size_t begin, size_t end) {
         gradient.sum({begin, end}, scale, sum.data() + begin);
     };
     if (!sum.empty()) pool.parallel_for(sum.size(), kDenseGrainBytes, work);
+}
+
+// Without the memory the exchange ends for all nodes.
+Result<base::Block> memory_apart(Communicator& communicator, const GradientPart& gradient) {
+    auto made = base::Block::make(gradient.layout().bytes(), "a sum in f32");
+    if (!made) communicator.abort(made.error());
+    return made;
 }
 
 Task<Result<>> done_aside(const Aside& aside, const std::function<void()>& work) {
@@ -49,22 +56,19 @@ Task<Result<>> dense(Communicator& communicator, const collectives::LocalPart& p
             gather_gradient(part, packed, residual, next, 0, next.size(), aside.pool);
     };
 
-    // Where types differ, the sum is made in f32 first, unscaled.
+    // If types differ, the sum is first made in f32, unscaled.
     base::Block apart;
     std::span<std::byte> sum = result;
     if (!gradient.is_f32()) {
-        auto made = base::Block::make(gradient.layout().bytes(), "a sum in f32");
-        if (!made) {
-            communicator.abort(made.error());
-            co_return std::move(made).error();
-        }
+        auto made = memory_apart(communicator, gradient);
+        if (!made) co_return std::move(made).error();
         apart = std::move(*made);
         sum = apart.bytes();
     }
     const double sum_scale = gradient.is_f32() ? scale : 1.0;
     const std::function<void()> alone = [&] { sum_alone(gradient, sum_scale, sum, aside.pool); };
 
-    // The residual is settled while the sum is under way, which reads the old one.
+    // The next residual is made while the sum is under way. The sum reads the old residual.
     std::vector<Task<Result<>>> both;
     if (communicator.size() == 1 && contributes)
         both.push_back(done_aside(aside, alone));

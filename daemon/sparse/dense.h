@@ -1,6 +1,6 @@
-// dense: everything goes. Σ G of all nodes as daemon/collectives sums it, in f32; nothing is left
-// for a residual. What every sparse algorithm approaches as its density approaches one, and the
-// right one for a node that is alone.
+// dense: sends every element. Σ G of all nodes is summed in f32 by daemon/collectives, and nothing
+// is left for a residual. Every sparse algorithm approaches this one when its density approaches
+// one. A node that is alone should use it.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 namespace pace::sparse {
 
-// `next` is the residual that begins, the elements of `packed`: zero afterwards, or this node's G if
-// it does not contribute (Group::contributes). The result is summed where it is asked for if all
-// buffers are f32, and takes 4 bytes of memory per element elsewhere.
+// `next` is the residual that begins, with the elements of `packed`. Afterwards it is zero, or this
+// node's G if the node does not contribute (Group::contributes). If all buffers are f32, the sum is
+// made in `result` itself. Otherwise the sum takes 4 bytes of other memory per element.
 base::Task<base::Result<>> dense(collectives::Communicator& communicator,
                                  const collectives::LocalPart& part, const Packed& packed,
                                  double scale, std::span<std::byte> result,

@@ -16,7 +16,7 @@ struct Step {
     bool operator==(const Step&) const = default;
 };
 
-// What a worker does at each step of Spar-Reduce-Scatter.
+// Returns what a worker does at each step of Spar-Reduce-Scatter.
 std::vector<Step> steps(size_t P, size_t w) {
     std::vector<Step> out;
     const Ring ring = ring_of_all(P, w);

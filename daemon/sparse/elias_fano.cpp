@@ -22,13 +22,14 @@ struct Shape {
           high_size(count == 0 ? 0 : count + ((universe - 1) >> low_bits)),
           high_bytes((high_size + 7) / 8) {}
 
-    size_t low_bits;    // of each index
-    size_t low_bytes;   // of the first string
-    size_t high_size;   // bits of the second
-    size_t high_bytes;  // bytes of it
+    size_t low_bits;    // lower bits of each index
+    size_t low_bytes;   // bytes of the first string
+    size_t high_size;   // bits of the second string
+    size_t high_bytes;  // bytes of the second string
 };
 
-// Words that hold the bytes, and one more, so that any window of bits can be read as two words.
+// Returns words that hold the bytes, and one more word. So any window of bits can be read as two
+// words.
 std::vector<uint64_t> words_of(std::span<const std::byte> bytes) {
     std::vector<uint64_t> words(bytes.size() / 8 + 2, 0);
     if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());

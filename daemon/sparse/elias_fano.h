@@ -1,9 +1,11 @@
-// Elias-Fano: n strictly increasing indices below u in about 2 + log2(u/n) bits each, near the
-// least possible, with a size that depends on their number alone (P. Elias 1974, R. Fano 1971).
+// Elias-Fano: codes n strictly increasing indices below u in about 2 + log2(u/n) bits each (P.
+// Elias 1974, R. Fano 1971). The size is near the least possible and depends only on the number of
+// indices.
 //
-// Each index is split: its lower bits are packed one after the other; its upper part h, of index
-// number i, becomes a one at bit h + i of a second string of bits. The number of lower bits follows
-// from u and from `capacity`, the n that both sides expect, so that fewer indices take less.
+// Each index is split. The lower bits of all indices are packed one after the other. The upper part
+// h of index number i becomes a one at bit h + i of a second string of bits. The number of lower
+// bits follows from u and from `capacity`. `capacity` is the n that both sides expect, so fewer
+// indices take fewer bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +17,16 @@
 
 namespace pace::sparse {
 
-// Bytes of `count` <= capacity indices.
+// The number of bytes for `count` <= capacity indices.
 size_t elias_fano_bytes(size_t universe, size_t capacity, size_t count);
 
-// `out` has elias_fano_bytes(universe, capacity, indices.size()) bytes, all of which are written.
+// `out` has elias_fano_bytes(universe, capacity, indices.size()) bytes. All of them are written.
 void elias_fano_encode(size_t universe, size_t capacity, std::span<const uint32_t> indices,
                        std::span<std::byte> out);
 
-// The reverse, of bytes that nobody vouches for: ErrorKind::corrupt unless they are exactly what
-// encode() writes for some `count` indices below `universe`. `bytes` has the size above.
+// Decodes untrusted bytes. Returns ErrorKind::corrupt unless `bytes` are exactly what encode()
+// writes for `count` indices below `universe`. `bytes` has elias_fano_bytes(universe, capacity,
+// count) bytes.
 base::Result<base::LargeVector<uint32_t>> elias_fano_decode(size_t universe, size_t capacity,
                                                             size_t count,
                                                             std::span<const std::byte> bytes);

@@ -1,4 +1,4 @@
-// Entries: the chosen elements of a vector, or of one block of it, as two columns sorted by index
+// Entries: the chosen elements of a vector or of one of its blocks, as two columns sorted by index
 // (coordinate format, COO). Indices are strictly increasing and count from the start of the block.
 #pragma once
 
@@ -32,30 +32,31 @@ struct Entries {
     }
 };
 
-// A sum whose NaN is always the same one: processors differ in which operand's payload they keep,
-// and all workers must hold the same bits.
+// A sum that gives the same NaN everywhere. Processors differ in which operand's payload a NaN
+// keeps, but all workers must hold the same bits.
 inline float add(float a, float b) {
     const float sum = a + b;
     return sum == sum ? sum : std::numeric_limits<float>::quiet_NaN();
 }
 
-// The union of both, values of equal indices added. Sums that are zero stay.
+// The union of both lists. Values of equal indices are added. Sums that are zero stay.
 Entries sum(const Entries& a, const Entries& b);
 
-// The same of many, neighbours first and their sums after: the order is fixed by the lists' places,
-// so that all who sum the same lists get the same bits. O(total · log lists).
+// The sum of many lists. Neighbours are summed first, and then their sums. The lists' places fix
+// the order, so all who sum the same lists get the same bits. O(total · log lists).
 Entries sum_all(std::vector<Entries> lists);
 
-// How many all lists have.
+// The number of entries of all lists together.
 size_t entries_of(const std::vector<Entries>& lists);
 
 // Removes the entries that are zero.
 void drop_zeros(Entries& entries);
 
-// Those with begin <= index < end, counted from `begin`.
+// The entries with begin <= index < end. The returned indices count from `begin`.
 Entries slice(const Entries& entries, size_t begin, size_t end);
 
-// Appends `block`, whose indices count from `begin`; everything in `all` must lie before.
+// Appends `block`, whose indices count from `begin`. All indices in `all` must be less than those
+// of `block`.
 void append_block(Entries& all, const Entries& block, size_t begin);
 
 }  // namespace pace::sparse

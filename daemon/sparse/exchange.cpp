@@ -17,7 +17,8 @@ size_t entries_in(std::span<const std::byte> bytes) {
     return bytes.size() / sizeof(float);
 }
 
-// What `work` touches of the gradient that is kept or written to. One that is not on the host is far for a few entries, too.
+// The number of elements that `work` touches when it keeps or writes so many entries. A gradient
+// that is not on the host counts whole, because reaching it takes long even for a few entries.
 size_t touched_by(const Exchange& exchange, size_t entries) {
     return exchange.collection.is_on_host() ? entries : exchange.aside.count;
 }

@@ -1,4 +1,4 @@
-// What happens to the survivors when a worker dies, freezes or sends nonsense, at every step.
+// Tests what happens to the survivors when a worker dies, freezes or sends nonsense, at every step.
 #include <gtest/gtest.h>
 
 #include "daemon/sparse/messages.h"
@@ -21,14 +21,14 @@ std::vector<Options> all_options() {
             Options options;
             options.algorithm = algorithm;
             options.teams = teams;
-            // More than the in-memory network copies, so that messages meet at a rendezvous.
+            // More than the in-memory network copies, so messages take a rendezvous.
             options.density = 0.6;
             all.push_back(options);
         }
     return all;
 }
 
-// One exchange, under way.
+// One exchange that is under way.
 struct SparseTrial : OneExchange {
     explicit SparseTrial(const Options& chosen, std::optional<uint64_t> seed = std::nullopt)
         : OneExchange(chosen, std::vector<SparseState>(kWorkers, SparseState(kCount)),
@@ -36,7 +36,8 @@ struct SparseTrial : OneExchange {
         start(1.0);
     }
 
-    // Every survivor has ended once: with the result, or with an error and its state untouched.
+    // Checks that every survivor has ended once: with the result, or with an error and an untouched
+    // state.
     void expect_ended(size_t victim, ErrorKind expected, const std::string& what) {
         for (size_t w = 0; w < kWorkers; ++w) {
             if (w == victim) continue;
@@ -45,7 +46,7 @@ struct SparseTrial : OneExchange {
             if (cluster.outcome(w)) continue;
             ASSERT_EQ(cluster.outcome(w).error().kind, expected)
                 << what << ": " << cluster.outcome(w).error().message;
-            states[w].commit();  // of nothing
+            states[w].commit();  // nothing to commit
             for (const float value : states[w].residual().values()) ASSERT_EQ(value, 0.0F);
         }
     }
@@ -100,7 +101,7 @@ TEST(SparseFailure, AFrozenWorkerIsWaitedForAndTheDeadlineEndsIt) {
         }
 }
 
-// Worker 0 is a stranger that sends bytes without sense in the place of its first bag.
+// Worker 0 is a stranger. It sends bytes without sense in the place of its first bag.
 TEST(SparseFailure, BytesWithoutSenseEndTheExchangeAsCorrupt) {
     const collectives::Layout layout = layout_of(kCount);
     const Vector gradient = whole_numbers(kCount, 1);

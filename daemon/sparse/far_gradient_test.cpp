@@ -1,4 +1,5 @@
-// Gradients that are not on the host: cut in another memory, by calls that may fail at any time.
+// Tests gradients that are not on the host. They are cut in another memory, by calls that may fail
+// at any time.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ using base::ErrorKind;
 constexpr size_t kFarNodes = 6;
 constexpr size_t kFarLength = 3000;
 
-// A memory that works so many times.
+// A memory that fails after `works` calls.
 class Elsewhere final : public FarGradient {
   public:
     Elsewhere(const collectives::Layout& layout, const Vector& given,
@@ -70,7 +71,7 @@ class Elsewhere final : public FarGradient {
     Vector gradient_;
 };
 
-// One exchange in which some gradients are elsewhere; each memory works so many times.
+// One exchange with some gradients in other memories. Each memory fails after `works` calls.
 struct FarTrial : OneExchange {
     FarTrial(const Options& chosen, const std::vector<bool>& far, size_t works)
         : OneExchange(chosen, std::vector<SparseState>(kFarNodes, SparseState(kFarLength)),
@@ -141,7 +142,8 @@ TEST(FarGradient, WhatABrokenOneReturnsIsInNoResult) {
         for (size_t works = 0; works < uses; ++works) {
             FarTrial trial(options, kFirst, works);
             trial.cluster.run();
-            trial.cluster.network().kill(trial.cluster.transport(0));  // whoever waits for it
+            // Ends the nodes that wait for node 0.
+            trial.cluster.network().kill(trial.cluster.transport(0));
             trial.cluster.run();
             ASSERT_FALSE(trial.cluster.outcome(0)) << "with " << works << " of " << uses;
             for (size_t w = 1; w < kFarNodes; ++w) {

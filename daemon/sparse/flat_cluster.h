@@ -1,5 +1,5 @@
-// FlatCluster: participants spread over a few nodes on an in-memory network, as peers of one another
-// through flat transports; for tests.
+// FlatCluster, for tests: participants on a few nodes of an in-memory network. They are peers of
+// one another through flat transports.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ class FlatCluster {
     transports::MemoryTransport& real(size_t node) { return *reals_[node]; }
     FlatNode& flat(size_t node) { return *flats_[node]; }
 
-    // The node vanishes with all its participants, and does nothing any more.
+    // Kills the node with all its participants. The node does nothing any more.
     void kill(size_t node) {
         network_.kill(*reals_[node]);
         killed_[node] = true;
@@ -72,7 +72,7 @@ class FlatCluster {
         return true;
     }
 
-    // Ends all operations: first those between nodes, then those within.
+    // Ends all operations: first those between nodes, then those within a node.
     void end() {
         reals_.clear();
         flats_.clear();

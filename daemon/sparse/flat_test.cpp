@@ -1,5 +1,5 @@
-// All algorithms among participants of which some share a node: the same bits as with a node each,
-// and an end at every survivor when a node dies.
+// Tests all algorithms among participants that partly share nodes. The results are the same bits as
+// with one node for each participant. When a node dies, the exchange ends at every survivor.
 #include <bit>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using transports::PeerId;
 
 constexpr size_t kFlatCount = 3000;
 
-// Nodes with 1, 2 and 3 participants, side by side and mixed up; and one node with all.
+// Nodes with 1, 2 and 3 participants, side by side and mixed. Last, one node with all participants.
 const std::vector<std::vector<size_t>> kPlaces = {
     {0, 1, 1, 2, 2, 2}, {2, 0, 1, 2, 1, 2}, {0, 0, 0, 0, 0, 0}};
 
@@ -29,7 +29,7 @@ std::vector<Options> flat_options() {
             Options options;
             options.algorithm = algorithm;
             options.teams = teams;
-            options.density = 0.6;  // so that messages are too large to be copied
+            options.density = 0.6;  // so messages are too large to be copied
             all.push_back(options);
         }
     return all;
@@ -121,7 +121,7 @@ Vector values_of_state(const SparseState& state) {
     return {values.begin(), values.end()};
 }
 
-// SparDL's next exchange by the paper; the residuals go on.
+// SparDL's next exchange as the paper describes it. The residuals carry over.
 Chosen reference_exchange(const Options& options, const std::vector<Vector>& gradients,
                           std::vector<CompressionRatio>& ratios, std::vector<Vector>& residuals) {
     std::vector<Vector> G = gradients;
@@ -216,7 +216,7 @@ TEST(Flat, AKilledNodeEndsTheExchangeOfEverySurvivorOnce) {
                         if (trial.outcome(p)) continue;
                         ASSERT_EQ(trial.outcome(p).error().kind, ErrorKind::unavailable)
                             << trial.outcome(p).error().message;
-                        states[p].commit();  // of nothing
+                        states[p].commit();  // nothing to commit
                         ASSERT_EQ(values_of_state(states[p]), Vector(kFlatCount, 0.0F));
                     }
                 }

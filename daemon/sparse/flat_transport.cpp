@@ -28,7 +28,7 @@ Address flat_address(PeerId number) {
     return address;
 }
 
-// As hard to guess from outside as `exchange` is, and another one for each pair.
+// The number is as hard to guess from outside as `exchange` is. Each pair has another number.
 uint64_t exchange_between(uint64_t exchange, PeerId from, PeerId to) {
     const uint64_t pair = base::Random(uint64_t{from} << 32U | to).next();
     return base::Random(exchange ^ pair).next();
@@ -81,7 +81,7 @@ void FlatTransport::disconnect(PeerId peer) {
     end_within(peer, make_error(ErrorKind::unavailable, "participant {} was disconnected", peer));
 }
 
-// Of a participant here, nobody is lost but this one's exchange.
+// Giving up a participant of this node loses only the exchange between the two, no other peer.
 void FlatTransport::give_up(PeerId peer, const base::Error& error) {
     if (peer >= node_.size() || peer == self_ || ended_) return;
     if (!node_.is_local(peer)) return node_.give_up(peer, error);
@@ -176,7 +176,8 @@ void FlatTransport::match(Receive receive, Message message) {
     }
     ++counters_.messages_received;
     counters_.bytes_received += contents.size();
-    // Both ends wait for the copy, also when the exchange is closed meanwhile: it reads the one's memory and writes the other's.
+    // Both ends wait for the copy, even if the exchange is closed meanwhile. The copy reads the
+    // sender's memory and writes the receiver's memory.
     struct Copy {
         std::byte* to;
         Message message;
@@ -195,7 +196,8 @@ void FlatTransport::match(Receive receive, Message message) {
         scope_.bind([this, copy] {
             completions_.push(std::exchange(copy->received, nullptr), {});
             copy->message.end({});
-            if (!copy->at_once) node_.poll();  // nothing else may wake the loop for it
+            // Nothing else may wake the loop for these completions.
+            if (!copy->at_once) node_.poll();
         }));
     copy->at_once = false;
 }
@@ -213,7 +215,7 @@ void FlatTransport::close_exchange(uint64_t exchange) {
         completions_.push(std::move(receive.completion),
                           transports::canceled_by_close(receive.tag));
     for (Message& message : messages_.take_exchange(exchange)) message.end({});
-    // What it has sent within the node and nobody has asked for.
+    // Ends what this participant has sent within the node and no receive has matched.
     for (auto& [number, other] : node_.locals_) {
         for (Message& message : other->messages_.take_exchange(exchange)) {
             const transports::MatchKey key = match_key(message.sender->self_, message.tag);
@@ -306,7 +308,7 @@ void FlatNode::disconnect(PeerId participant, PeerId by) {
     real_.disconnect(peer);
 }
 
-// The real transport's lost handler tells the others.
+// The real transport's lost handler tells the other participants.
 void FlatNode::give_up(PeerId participant, const base::Error& error) {
     real_.give_up(*hosts_[participant], error);
 }
@@ -328,7 +330,7 @@ void FlatNode::tell_lost(PeerId peer, const Host& host) {
 bool FlatNode::poll() {
     bool worked = false;
     for (auto& [number, local] : locals_) worked = local->poll() || worked;
-    // After the operations that a loss has ended, as the contract wants it.
+    // The contract requires that the operations that a loss has ended end before the loss is told.
     for (auto& [peer, host] : nodes_) {
         if (!has_news(host)) continue;
         host.told = true;

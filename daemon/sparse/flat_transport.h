@@ -1,31 +1,35 @@
-// flat_transport: several participants on each node, each a peer of its own to all others, wherever
-// they are; for an exchange among workers that would rather not be summed by their node first.
+// flat_transport: several participants on each node. Each participant is a peer of its own to all
+// others, wherever they are. Serves exchanges whose workers should not be summed by their node
+// first.
 //
-// A FlatNode stands for all participants of this node, which have the numbers 0 to P-1 among them
-// all, equal everywhere. It gives each local one a Transport whose peers are these numbers. Between
-// two participants of one node messages are matched here, in memory; to others they go over the real
-// transport to the other's node, under an exchange number made of the exchange, the sender and the
-// receiver, so that equal slots of several participants do not meet.
+// A FlatNode stands for all participants of this node. All participants of all nodes have the
+// numbers 0 to P-1, equal everywhere. The FlatNode gives each local participant a Transport whose
+// peers are these numbers. A message between two participants of one node is matched here, in
+// memory. A message to another node goes over the real transport. Its exchange number is made of
+// the exchange, the sender and the receiver, so equal slots of several participants do not collide.
 //
 //     FlatNode node(real, hosts);                // for one membership
 //     loop.add_poller(&node);
 //     Communicator communicator(node.participant(w), {exchange, check, {0, 1, …, P-1}, w, {}});
 //
-// The contract is transports/transport.h's, with these particulars:
+// The contract is that of transports/transport.h, with these differences:
 //  * Participants are known from the start. connect() finds the number that belongs to an address.
-//  * A node is lost, or disconnected, with all its participants: to disconnect one that is elsewhere
-//    is to disconnect its node, and the other local participants are told as of a loss. Neither
-//    comes back: a new membership has a new FlatNode.
-//  * A second message for a slot within this node ends with ErrorKind::invalid at its sender, who is
-//    to blame; nobody is lost.
-//  * close_exchange() closes two numbers per participant elsewhere at the real transport, which
-//    remembers the last few thousand (recent_ids.h) for what comes late.
-//  * A participant is heard when its node is; those of this node always are.
-//  * The owner of the real transport has its lost handler, and passes on what it says: peer_lost().
+//  * A node is lost or disconnected with all its participants. Disconnecting a participant of
+//    another node disconnects that node. The other local participants are then told of a loss. A
+//    lost or disconnected node does not come back: a new membership has a new FlatNode.
+//  * A second message for a slot within this node ends with ErrorKind::invalid at its sender, which
+//    caused the error. No peer is lost.
+//  * close_exchange() closes two exchange numbers at the real transport for each participant of
+//    another node. The real transport remembers the last few thousand numbers (recent_ids.h), for
+//    late messages.
+//  * A participant is heard when its node is heard. The participants of this node are always heard.
+//  * The owner of the real transport has the real transport's lost handler. It passes each loss on
+//    by peer_lost().
 //
-// A FlatNode is a Poller of the real transport's event loop: what ends within the node ends from
-// poll(). It must outlive its operations with others, which the real transport ends at the latest
-// when it is destroyed; those within the node are ended by the destructor.
+// A FlatNode is a Poller of the real transport's event loop. Operations within the node end in
+// poll(). A FlatNode must outlive its operations with other nodes. The real transport ends these
+// operations when it is destroyed, at the latest. The FlatNode's destructor ends the operations
+// within the node.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +58,8 @@ class FlatNode;
 // One local participant's view. FlatNode makes it and owns it.
 class FlatTransport final : public transports::Transport {
   public:
-    // Messages within the node up to this size are copied, and their senders go on; larger ones
-    // stay at the sender until they are matched.
+    // A message within the node up to this size is copied, and its send ends at once. A larger
+    // message stays in the sender's memory until it is matched.
     static constexpr size_t kCopiedBytesMax = 4096;
 
     FlatTransport(FlatNode& node, transports::PeerId self);
@@ -72,7 +76,8 @@ class FlatTransport final : public transports::Transport {
     void receive(transports::PeerId peer, transports::Tag tag, std::span<std::byte> bytes,
                  transports::Completion completion) override;
     void close_exchange(uint64_t exchange) override;
-    // With those of this node. What is among nodes ends with the real transport.
+    // Ends this participant's operations with participants of this node. Operations with other
+    // nodes end with the real transport.
     void end() override;
     void ping(transports::PeerId peer) override;
     base::TimePoint heard(transports::PeerId peer) const override;
@@ -80,15 +85,15 @@ class FlatTransport final : public transports::Transport {
     int event_fd() const override { return -1; }
     Counters counters() const override { return counters_; }
 
-    // FlatNode's does this for all its participants.
+    // FlatNode::poll() calls this for all its participants.
     bool poll() override { return completions_.run(); }
     bool arm() override { return completions_.empty(); }
 
   private:
     friend class FlatNode;
 
-    // A message from within the node that waits for its receive. A large one's bytes and completion
-    // are its sender's still.
+    // A message from within the node that waits for its receive. The bytes and the completion of a
+    // large message still belong to the sender.
     struct Message {
         FlatTransport* sender = nullptr;
         transports::Tag tag;
@@ -105,7 +110,8 @@ class FlatTransport final : public transports::Transport {
         }
     };
 
-    // False if the peer is none or gone, of which the completion is told.
+    // Returns false if the peer does not exist or is gone, or if this transport has ended. The
+    // completion is then told the error.
     bool usable(transports::PeerId peer, transports::Completion& completion);
     void send_within(FlatTransport& to, transports::Tag tag, std::span<const std::byte> bytes,
                      transports::Completion completion);
@@ -117,7 +123,8 @@ class FlatTransport final : public transports::Transport {
     FlatNode& node_;
     transports::PeerId self_;
     transports::Address address_;
-    std::unordered_set<transports::PeerId> gone_;  // of this node, by disconnect()
+    // Participants of this node, by disconnect() or give_up().
+    std::unordered_set<transports::PeerId> gone_;
     bool ended_ = false;
     transports::MatchTable<transports::Receive> receives_;
     transports::MatchTable<Message> messages_;
@@ -125,13 +132,14 @@ class FlatTransport final : public transports::Transport {
     transports::CompletionQueue completions_;
     transports::PeerLostHandler lost_handler_;
     Counters counters_;
-    base::Scope scope_;  // the real transport may end what was given up later than this
+    base::Scope scope_;  // the real transport may end given-up operations after this is destroyed
 };
 
 class FlatNode final : public base::Poller {
   public:
-    // `hosts`, by participant: the peer of `real` at which it lives; nothing: here. Equal numbers
-    // everywhere. Large messages within the node are copied by `aside`.
+    // `hosts`, by participant: the peer of `real` that is the participant's node. Empty means this
+    // node. The participants' numbers are equal on all nodes. `aside` copies large messages within
+    // the node.
     FlatNode(transports::Transport& real, std::vector<std::optional<transports::PeerId>> hosts,
              kernels::Aside aside);
     ~FlatNode() override;
@@ -140,11 +148,11 @@ class FlatNode final : public base::Poller {
 
     size_t size() const { return hosts_.size(); }
     bool is_local(transports::PeerId participant) const { return locals_.contains(participant); }
-    // A participant of this node; lives as long as the FlatNode.
+    // A participant of this node. It lives as long as the FlatNode.
     FlatTransport& participant(transports::PeerId number) { return *locals_.at(number); }
 
-    // The real transport's lost handler says so. Participants here are told from poll(), once for
-    // each participant that lived there. Peers that host none are ignored.
+    // Called from the real transport's lost handler. The participants of this node are told in
+    // poll(), once for each participant of the lost node. A peer without participants is ignored.
     void peer_lost(transports::PeerId peer, const base::Error& error);
 
     // A completion or a handler must not destroy the FlatNode.
@@ -154,12 +162,12 @@ class FlatNode final : public base::Poller {
   private:
     friend class FlatTransport;
 
-    // A node elsewhere.
+    // Another node.
     struct Host {
-        size_t pending = 0;  // operations with it that the real transport has not ended
+        size_t pending = 0;  // operations with this host that the real transport has not ended
         std::optional<base::Error> lost;
         bool told = false;
-        std::optional<transports::PeerId> by;  // the local participant that disconnected it
+        std::optional<transports::PeerId> by;  // the local participant that disconnected this host
     };
 
     void send(transports::PeerId from, transports::PeerId to, transports::Tag tag,

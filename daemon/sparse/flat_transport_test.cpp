@@ -1,5 +1,5 @@
-// Two of the three parts of the transports' contract, for participants of one node and for those of
-// a node each. What the third says of peers that go is about nodes here, in tests of its own.
+// Tests two of the three parts of the transports' contract, for participants of one node and for
+// participants with a node each. The third part is about lost peers: nodes here, tested apart.
 #include "daemon/sparse/flat_transport.h"
 
 #include <deque>
@@ -29,7 +29,7 @@ using transports::conformance::pattern;
 
 constexpr size_t kParticipants = 48;  // more than a test of the suite makes
 
-// One participant for the suite, which keeps the whole cluster alive and moves its node on.
+// One participant for the suite. It keeps the whole cluster alive and advances its own node.
 class FlatInstance final : public Transport {
   public:
     FlatInstance(std::shared_ptr<FlatCluster> cluster, size_t participant)
@@ -75,7 +75,7 @@ class FlatInstance final : public Transport {
     FlatTransport& flat_;
 };
 
-// Participants p at node p / kPerNode.
+// Participant p is at node p / kPerNode.
 template <size_t kPerNode>
 class FlatFabric {
   public:
@@ -92,7 +92,7 @@ class FlatFabric {
     }
 
   private:
-    std::weak_ptr<FlatCluster> cluster_;  // goes with the last instance
+    std::weak_ptr<FlatCluster> cluster_;  // lives until the last instance is gone
     size_t next_ = 0;
 };
 
@@ -109,10 +109,10 @@ struct End {
 struct LostParticipant {
     size_t at;
     PeerId peer;
-    size_t unended;  // operations with it that had not ended
+    size_t unended;  // operations with the peer that had not ended
 };
 
-// Nodes with 1, 2 and 3 participants, and a record of all that ends.
+// Nodes with 1, 2 and 3 participants, and a record of all operations that end.
 struct Traffic {
     explicit Traffic(std::optional<uint64_t> seed = std::nullopt)
         : cluster({0, 1, 1, 2, 2, 2}, seed) {
@@ -141,7 +141,7 @@ struct Traffic {
         return record.end;
     }
 
-    // Between all pairs, small and large, and a receive that nobody sends for.
+    // Starts small and large messages between all pairs, and a receive that has no send.
     void start_all(uint64_t exchange) {
         for (size_t i = 0; i < 6; ++i)
             for (size_t j = 0; j < 6; ++j) {
@@ -161,7 +161,7 @@ struct Traffic {
             count += record.at == at && record.with == with && record.end.times == 0 ? 1U : 0U;
         return count;
     }
-    // True if something small and something large get from a to b.
+    // Returns true if a small and a large message get from a to b.
     bool crosses(size_t a, size_t b) {
         const Tag small{1000, marker++, 0};
         const Tag large{1000, marker++, 0};
@@ -201,7 +201,8 @@ TEST(FlatTransport, ALostNodeIsTheLossOfAllItsParticipantsAtEveryMoment) {
             for (size_t i = 0; i < steps; ++i) traffic.cluster.progress();
             traffic.cluster.kill(1);
             traffic.cluster.run();
-            // Participants 0, 3, 4 and 5 each lose 1 and 2, after what was under way with them.
+            // Participants 0, 3, 4 and 5 each lose 1 and 2, after the operations with 1 and 2 have
+            // ended.
             std::set<std::pair<size_t, PeerId>> told;
             for (const LostParticipant& lost : traffic.lost) {
                 EXPECT_EQ(lost.unended, 0U);
@@ -238,13 +239,13 @@ TEST(FlatTransport, ToDisconnectAParticipantElsewhereIsToDisconnectItsNode) {
     EXPECT_TRUE(mine.failed_with(ErrorKind::unavailable));
     EXPECT_TRUE(other.failed_with(ErrorKind::unavailable));
     EXPECT_EQ(within.times, 0);
-    // Participant 3 knows; 4 and 5 are told of both.
+    // Participant 3 knows. Participants 4 and 5 are told of both.
     EXPECT_EQ(traffic.lost.size(), 4U);
     for (const LostParticipant& lost : traffic.lost) {
         EXPECT_TRUE(lost.at == 4 || lost.at == 5);
         EXPECT_EQ(lost.unended, 0U);
     }
-    traffic.cluster.transport(4).disconnect(1);  // again: nothing more
+    traffic.cluster.transport(4).disconnect(1);  // a second disconnect tells nothing more
     traffic.cluster.run();
     EXPECT_EQ(traffic.lost.size(), 4U);
     EXPECT_TRUE(traffic.crosses(0, 4));
@@ -339,13 +340,13 @@ TEST(FlatTransport, ACompletionMayDisconnectAndCloseAndStartMore) {
 
 TEST(FlatTransport, TheEndEndsEverythingAtEveryMoment) {
     for (size_t steps = 0; steps < 10; ++steps) {
-        Traffic traffic;  // its destructor looks
+        Traffic traffic;  // its destructor checks the records
         traffic.start_all(3);
         for (size_t i = 0; i < steps; ++i) traffic.cluster.progress();
     }
 }
 
-// The loop goes on meanwhile, and both ends wait, also when the exchange is closed.
+// The loop goes on during the copy. Both ends wait for the copy, even if the exchange is closed.
 TEST(FlatTransport, AThreadOfThePoolCopiesWhatIsLargeWithinANode) {
     constexpr size_t kBytes = size_t{1} << 20U;
     const auto loop = base::EventLoop::create().value();

@@ -1,5 +1,6 @@
-// Floats: a vector of zeros whose memory is not touched before it is used, so that making one of gigabytes takes no time. Nor does letting
-// go of it, in a program with a release thread (base/release_thread.h).
+// Floats: a vector of zeros. Its memory is not touched before it is used, so making a vector of
+// gigabytes takes no time. Freeing it takes no time either in a program with a release thread
+// (base/release_thread.h).
 #pragma once
 
 #include <sys/mman.h>
@@ -38,7 +39,8 @@ class Floats {
     float* data() const { return data_.get(); }
     size_t size() const { return count_; }
     std::span<float> span() const { return {data(), count_}; }
-    // The same memory, for whoever reads it beside its owner and may be the last to need it.
+    // Shares the memory with a reader beside the owner. The reader may be the last to need the
+    // memory.
     std::shared_ptr<const float> share() const { return data_; }
 
   private:

@@ -12,8 +12,9 @@ using collectives::Operation;
 
 namespace {
 
-// One execution. Worker M + i, M the greatest power of two, is folded into worker i. Among the M,
-// worker w takes from w + 2^j for each 2^j below its lowest bit, and gives to w less that bit.
+// One execution. M is the greatest power of two. Worker M + i is folded into worker i. Among the M
+// workers, worker w takes from w + 2^j for each 2^j below w's lowest bit. It gives to w minus that
+// bit.
 class Tree {
   public:
     explicit Tree(Exchange& exchange)
@@ -68,7 +69,7 @@ class Tree {
         co_return co_await decode_aside(exchange_, frame_, bytes);
     }
 
-    // `bytes` are this worker's sum, and become the root's.
+    // `bytes` is this worker's sum, and becomes the root's sum.
     Task<Result<>> up_and_down(Bytes& bytes) {
         if (parent_ != kNone) {
             Bytes root(bytes.size());
@@ -77,7 +78,7 @@ class Tree {
             bytes = std::move(root);
         }
         const std::unique_ptr<Operation[]> sent(new Operation[children_.size()]);
-        // The farthest first: it has the longest way to go on.
+        // The farthest child first, because its subtree has the longest way to go on.
         for (size_t i = children_.size(); i-- > 0;)
             communicator_.post_send(sent[i], children_[i], slot_of(SparsePhase::gather, kNoRound),
                                     bytes);

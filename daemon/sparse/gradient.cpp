@@ -34,7 +34,7 @@ float to_float(DType dtype, const std::byte* data, size_t index) {
             return base::float_from_f16(load_element<uint16_t>(data, index));
         case DType::bf16:
             return base::float_from_bf16(load_element<uint16_t>(data, index));
-        case DType::u32:  // indices, which nobody adds up
+        case DType::u32:  // indices are never added
             break;
     }
     return 0;
@@ -67,7 +67,7 @@ void store_scaled(DType dtype, float value, double scale, std::byte* data, size_
 
 void add_residual(DType dtype, std::span<const kernels::Source> members, size_t first, size_t count,
                   const std::byte* residual, double scale, std::byte* out) {
-    // The members' sum in their own type, a tile at a time, then in f32 with the residual.
+    // Adds the members in their own type, one tile at a time. Then adds the residual in f32.
     constexpr size_t kTileElements = 1024;
     alignas(64) std::array<std::byte, kTileElements * sizeof(double)> own;
     alignas(64) std::array<float, kTileElements> single;
@@ -92,7 +92,8 @@ void gather_gradient(const collectives::LocalPart& part, const Packed& packed,
                         [&](size_t segment, size_t first, size_t count, size_t place) {
                             const DType dtype = part.layout().segments()[segment].dtype;
                             const std::span<const kernels::Source> members = part.sources(segment);
-                            // Both residual and members count from the segment's first element.
+                            // The residual and the members both count from the segment's first
+                            // element.
                             const std::byte* owed =
                                 std::as_bytes(residual.subspan(place - first)).data();
                             std::byte* out = std::as_writable_bytes(gradient.subspan(place)).data();
@@ -128,7 +129,7 @@ void scatter_result(const Entries& entries, double scale, const Packed& packed,
 }
 
 bool is_zero(DType dtype, const std::byte* data, size_t index) {
-    // By their bits: a thread may be set to take subnormal numbers for zero.
+    // Compares bits, because a thread may be set to take subnormal numbers for zero.
     switch (dtype) {
         case DType::f32:
             return load_element<uint32_t>(data, index) << 1U == 0;
@@ -137,7 +138,7 @@ bool is_zero(DType dtype, const std::byte* data, size_t index) {
         case DType::f16:
         case DType::bf16:
             return (load_element<uint16_t>(data, index) & 0x7FFFU) == 0;
-        case DType::u32:  // indices, which nobody adds up
+        case DType::u32:  // indices are never added
             break;
     }
     return false;

@@ -1,6 +1,6 @@
-// GradientPart: a node's G = Σ weight · member + residual as what it adds to a dense sum, in f32
-// whatever the buffers' types are. G itself lies nowhere: each range is formed when it is sent or
-// summed.
+// GradientPart: a node's G = Σ weight · member + residual, as the node's addend in a dense sum. The
+// addend is f32, whatever the buffers' types are. G is stored nowhere: each range is formed when it
+// is sent or summed.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace pace::sparse {
 
 class GradientPart final : public collectives::Addend {
   public:
-    // What is referred to must outlive it. `residual` has packed.count() elements.
+    // The referenced objects must outlive the GradientPart. `residual` has packed.count() elements.
     GradientPart(const collectives::LocalPart& part, const Packed& packed,
                  std::span<const float> residual);
 
@@ -23,14 +23,16 @@ class GradientPart final : public collectives::Addend {
     const collectives::Layout& layout() const override { return layout_; }
     void sum(collectives::ByteRange range, double scale, std::byte* out) const override;
 
-    // Whether layout() is the buffers' own.
+    // Whether layout() equals the buffers' own layout.
     bool is_f32() const { return is_f32_; }
 
   private:
     const collectives::LocalPart& part_;
     collectives::Layout layout_;
     bool is_f32_;
-    std::vector<std::vector<kernels::Source>> sources_;  // the residual last; members where f32
+    // The sources of each segment. The residual is the last source. The members are sources where
+    // they are f32.
+    std::vector<std::vector<kernels::Source>> sources_;
 };
 
 }  // namespace pace::sparse

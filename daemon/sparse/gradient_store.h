@@ -1,7 +1,8 @@
-// GradientStore: where a gradient lies while it is cut, added to and put back, and what is done to it
-// there: on the host, or in the memory of a device, from which only what is chosen comes.
+// GradientStore: the memory in which a gradient is cut, added to and put back, and the operations
+// there. The memory is on the host or in a device. From a device only the chosen elements come to
+// the host.
 //
-// One thread at a time, and each call blocks until its result is there.
+// Use by one thread at a time. Each call blocks until its result is there.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +23,16 @@ class GradientStore {
 
     // Computes G at [begin, end).
     virtual void form(size_t begin, size_t end) = 0;
-    // top_k() of these elements; indices count from `begin`, here and below.
+    // top_k() of these elements. In this and the following functions, indices count from `begin`.
     virtual Entries top_k(size_t begin, size_t length, size_t k) = 0;
     virtual void write(size_t begin, std::span<const uint32_t> indices,
                        std::span<const float> values) = 0;
-    // Adds what was received, as add() of entries.h, and returns what was there.
+    // Adds received entries as add() of entries.h does, and returns the old values.
     virtual Entries add(size_t begin, const Entries& received) = 0;
-    // All elements; empty if the processor does not reach them.
+    // All elements. Empty if the processor cannot reach them.
     virtual std::span<const float> values() const = 0;
-    // What has gone wrong first: what was returned since is worth nothing. Nothing does on the host.
+    // The first error. What was returned since the first error is not valid. The host has no
+    // errors.
     virtual base::Result<> status() const { return {}; }
 };
 
@@ -38,7 +40,7 @@ class HostGradient final : public GradientStore {
   public:
     using Form = std::function<void(size_t begin, size_t end)>;
 
-    // `gradient` outlives it.
+    // `gradient` must outlive the HostGradient.
     HostGradient(std::span<float> gradient, kernels::WorkerPool& pool, Form form)
         : gradient_(gradient), pool_(pool), form_(std::move(form)) {}
 
@@ -55,14 +57,15 @@ class HostGradient final : public GradientStore {
     Form form_;
 };
 
-// In other memory: a residual, and the gradient of an exchange, which is the next residual.
+// A gradient in other memory: a residual, and the gradient of an exchange, which becomes the next
+// residual.
 class FarGradient : public GradientStore {
   public:
     std::span<const float> values() const override { return {}; }
 
-    // scatter_result() (gradient.h), to wherever the exchange's result is wanted.
+    // Does scatter_result() (gradient.h) in the memory where the exchange's result belongs.
     virtual void scatter_result(const Entries& entries, double scale) = 0;
-    // The gradient is the residual from now on.
+    // The gradient becomes the residual.
     virtual void swap() = 0;
     // Copies the residual to the host.
     virtual base::Result<> read(std::span<float> ret_residual) const = 0;

@@ -30,7 +30,7 @@ constexpr size_t bytes_of_ping(size_t ping) {
     return ping < kPings ? kTinyBytes : kLargeBytes;
 }
 
-// The exchange is the probe's own, so the phases mean here what it says.
+// The exchange is the probe's own, so the phases have the probe's own meaning here.
 uint32_t ping_slot(size_t ping) {
     return slot_of(SparsePhase::lengths, ping);
 }
@@ -39,7 +39,8 @@ uint32_t answer_slot(size_t ping) {
 }
 
 double clamped(double value, double least, double most) {
-    return value > least ? std::min(value, most) : least;  // what is no number is the least
+    // A value that is not a number becomes `least`.
+    return value > least ? std::min(value, most) : least;
 }
 
 Link clamped(Link link) {
@@ -64,7 +65,7 @@ class LinkProbe {
     }
 
   private:
-    // To the next node; writes down how long each took.
+    // Sends the pings to the next node and notes how long each took.
     Task<Result<>> ping() {
         const std::vector<std::byte> sent(kLargeBytes);
         const size_t to = ring_.node(ring_.after(1));
@@ -83,7 +84,7 @@ class LinkProbe {
         co_return communicator_.status();
     }
 
-    // The node before this one. Its pings are asked for before they come.
+    // Answers the pings of the node before this one. The receives are posted before the pings come.
     Task<Result<>> answer() {
         const size_t from = ring_.node(ring_.before(1));
         std::vector<std::byte> received(kPings * kTinyBytes + kLargeBytes);
@@ -132,7 +133,7 @@ class LinkProbe {
     Communicator& communicator_;
     std::function<TimePoint()> now_;
     Ring ring_;
-    std::array<double, kPings + 1> seconds_{};  // by ping, there and back
+    std::array<double, kPings + 1> seconds_{};  // round-trip times, by ping
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ base::Task<base::Result<>> keeping(base::Task<base::Result<Link>> task, Link& re
     co_return base::Result<>();
 }
 
-// A clock of its own for each node, which goes on by `step` at each look.
+// A separate clock for each node. It advances by `step` at each reading.
 std::function<base::TimePoint()> stepping(std::chrono::nanoseconds step) {
     return [now = base::TimePoint(), step]() mutable { return now += step; };
 }
@@ -64,7 +64,7 @@ TEST(LinkProbe, OneNodeGetsTheDefaultsAndSendsNothing) {
 }
 
 TEST(LinkProbe, TheWorstNodeCounts) {
-    // Every trip, large or not, takes one step of the clock: only the clamp is left of β.
+    // Every trip takes one step of the clock, whatever its size. So only the clamp is left of β.
     Probe probe(4);
     for (size_t node = 0; node < 4; ++node)
         probe.start(node, stepping(std::chrono::microseconds(node == 2 ? 300 : 20)));
@@ -78,7 +78,7 @@ TEST(LinkProbe, TheWorstNodeCounts) {
 TEST(LinkProbe, WhatALargeMessageTakesBeyondATinyOneIsTheBytes) {
     const auto slow_at_last = [] {
         return [looks = 0, now = base::TimePoint()]() mutable {
-            // The ninth trip is the large one: from look 17 to look 18.
+            // The ninth trip is the large one, from reading 17 to reading 18.
             now +=
                 ++looks == 18 ? std::chrono::microseconds(2621640) : std::chrono::microseconds(200);
             return now;
@@ -136,7 +136,7 @@ TEST(LinkProbe, ALostPeerEndsItEverywhereAtEveryStep) {
 
 TEST(LinkProbe, AnAbortEndsIt) {
     Probe probe(3);
-    for (const size_t node : {0U, 1U}) probe.start(node);  // node 2 never comes
+    for (const size_t node : {0U, 1U}) probe.start(node);  // node 2 never starts
     probe.cluster.run();
     for (const size_t node : {0U, 1U}) {
         EXPECT_FALSE(probe.cluster.ended(node));

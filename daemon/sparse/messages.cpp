@@ -24,7 +24,7 @@ Length length_of(const Bytes& bytes) {
     return length;
 }
 
-// An error if a peer says a length that cannot be.
+// Returns an error if a peer announces an impossible length.
 Result<size_t> checked_length(std::span<const std::byte> bytes_untrusted, size_t size_max) {
     uint64_t size = 0;
     std::memcpy(&size, bytes_untrusted.data(), sizeof(size));
@@ -82,7 +82,7 @@ Task<Result<>> send_receive(Communicator& communicator, size_t to, std::span<con
 
 Task<Result<>> bruck_all_gather(Communicator& communicator, Ring ring, uint32_t first_slot,
                                 std::span<const size_t> sizes, std::span<std::byte> gathered) {
-    // Where the parts of the first i ranks from this one on end.
+    // The ends of the parts of the first i ranks, counted from this rank.
     std::vector<size_t> ends{0};
     for (size_t i = 0; i < ring.size; ++i) ends.push_back(ends.back() + sizes[ring.after(i)]);
     uint32_t slot = first_slot;

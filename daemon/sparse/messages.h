@@ -1,8 +1,8 @@
-// messages: what moves between the nodes of a sparse exchange.
+// messages: moves data between the nodes of a sparse exchange.
 //
-// A transport's receiver names the size of a message beforehand. Almost all sizes here are known to
-// both sides (wire.h), and then a step is one message. Where they are not, a message of 8 bytes
-// with the length goes ahead at once, and costs no waiting (all_to_all).
+// A transport's receiver names the size of a message beforehand. Both sides know almost all sizes
+// (wire.h), and then a step is one message. For an unknown size, a message of 8 bytes with the
+// length is sent ahead at once, which costs no waiting (all_to_all).
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ namespace pace::sparse {
 
 using Bytes = base::LargeVector<std::byte>;
 
-// Phases of collectives/slots.h that dense exchanges do not use. Each is used by one step of an
-// algorithm, once per exchange.
+// Phases of collectives/slots.h that dense exchanges do not use. One step of an algorithm uses each
+// phase, once per exchange.
 enum class SparsePhase : uint8_t {
     reduce_scatter = 8,  // Spar-Reduce-Scatter, by step; gTopk's way up, by round
     between_teams = 9,   // Spar-All-Gather, by step
@@ -32,30 +32,32 @@ enum class SparsePhase : uint8_t {
     bodies = 12,         // all_to_all
     sizes = 13,          // gather_parts: sizes, by use and round
     parts = 14,          // gather_parts: parts, by use and round
-    balance = 15,        // Ok-Topk: boundaries, then balancing
+    balance = 15,        // Ok-Topk: boundaries, then balanced parts
 };
-// More than any number of rounds.
+// Greater than any number of rounds.
 inline constexpr size_t kRoundsMax = 64;
 
 inline uint32_t slot_of(SparsePhase phase, size_t index) {
     return collectives::slot(static_cast<collectives::Phase>(phase), index);
 }
 
-// Sends and receives one message at once. Ends when both have; an error aborts the communicator.
+// Sends and receives one message at once. Ends when both operations have ended. An error aborts the
+// communicator.
 base::Task<base::Result<>> send_receive(collectives::Communicator& communicator, size_t to,
                                         std::span<const std::byte> sent, size_t from,
                                         std::span<std::byte> received, uint32_t slot);
 
-// Bruck's all-gather (Bruck et al. 1997, section 3) in ⌈log2 N⌉ rounds for any N: after round r a
-// node has the parts of itself and the 2^(r+1) - 1 ranks after it, in this order. `sizes` by rank,
-// equal everywhere. `gathered` holds all of them, beginning with this node's own part, which is
-// there already; the parts of the ranks after it follow.
+// Bruck's all-gather (Bruck et al. 1997, section 3) in ⌈log2 N⌉ rounds, for any N. After round r, a
+// node has its own part and the parts of the 2^(r+1) - 1 ranks after it, in this order. `sizes` are
+// by rank and equal everywhere. `gathered` holds all parts. It begins with this node's own part,
+// which is there already. The parts of the ranks after this one follow.
 base::Task<base::Result<>> bruck_all_gather(collectives::Communicator& communicator, Ring ring,
                                             uint32_t first_slot, std::span<const size_t> sizes,
                                             std::span<std::byte> gathered);
 
-// The same, of parts whose sizes (at most `size_max`) only their nodes know: first the sizes, then
-// the parts. `use` tells several in one exchange apart.
+// Bruck's all-gather for parts whose sizes only their own nodes know. Each size is at most
+// `size_max`. The sizes are gathered first, then the parts. `use` distinguishes several such
+// gathers in one exchange.
 struct GatheredParts {
     Bytes memory;
     std::vector<std::span<const std::byte>> parts;  // by rank, in the memory
@@ -65,9 +67,9 @@ base::Task<base::Result<GatheredParts>> gather_parts(collectives::Communicator& 
                                                      const Bytes& part, size_t size_max,
                                                      size_t use);
 
-// Everybody's part for everybody else, straight to it, in rotated order so that no receiver is met
-// by all at once. outgoing[r] goes to rank r; what came from rank r is at [r] (own: as given).
-// Nothing longer than `size_max` is taken.
+// Sends each rank its part directly. The order is rotated so that the nodes do not all send to one
+// receiver at once. outgoing[r] goes to rank r. The part from rank r is at [r] of the returned
+// vector. This node's own part is returned as given. A part longer than `size_max` is refused.
 base::Task<base::Result<std::vector<Bytes>>> all_to_all(collectives::Communicator& communicator,
                                                         Ring ring, std::vector<Bytes> outgoing,
                                                         size_t size_max);

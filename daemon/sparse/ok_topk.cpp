@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/kernels/scan.h"
+#include "daemon/sparse/moves.h"
 #include "daemon/sparse/top_k.h"
 
 namespace pace::sparse {
@@ -21,27 +22,29 @@ using collectives::Operation;
 namespace {
 
 constexpr uint64_t kThresholdPeriod = 32;  // exchanges between exact thresholds
-constexpr uint64_t kBoundaryPeriod = 64;   // and between new boundaries
+constexpr uint64_t kBoundaryPeriod = 64;   // exchanges between new boundaries
 constexpr double kLocalNudge = 1.012;
 constexpr double kGlobalNudge = 1.008;
-// A threshold that so many times k reach is of another time; recomputed at once. A guess.
+// If more than this many times k elements reach the threshold, the threshold is outdated and is
+// recomputed at once. The value is a guess.
 constexpr size_t kHopeless = 4;
-// The all-gather is balanced when the largest part is so many times the mean.
+// The all-gather is balanced if the largest part is this many times the mean.
 constexpr size_t kUnbalanced = 4;
 
 uint32_t key_of(float threshold) {
     return std::max(kernels::magnitude_key(threshold), 1U);
 }
 
-// The least magnitude among `values`; 0 of none. NaN, the greatest, counts as infinity.
+// The least magnitude among `values`, or 0 if there are no values. NaN is the greatest and counts
+// as infinity.
 float least_magnitude(std::span<const float> values) {
     uint32_t least = values.empty() ? 0 : kernels::kNanKey - 1;
     for (const float value : values) least = std::min(least, kernels::magnitude_key(value));
     return std::bit_cast<float>(least);
 }
 
-// The threshold of the next exchange: a little up if more than upper · k were chosen, a little
-// down if less than 2/3 k.
+// The threshold of the next exchange. It is a little higher if more than upper · k elements were
+// chosen, and a little lower if less than 2/3 k were chosen.
 float nudged(float threshold, size_t chosen, size_t k, double upper, double factor) {
     const auto count = static_cast<double>(chosen);
     const auto wanted = static_cast<double>(k);
@@ -124,7 +127,8 @@ class OkTopk {
         return exchange_.collection.take(0, std::move(chosen));
     }
 
-    // Boundaries between which each worker's chosen indices are equally many; everybody's mean.
+    // Finds boundaries that give each worker the same number of chosen indices, and takes the mean
+    // of all workers' boundaries.
     Task<Result<>> balance_regions(const Entries& own) {
         const size_t P = exchange_.P();
         std::vector<uint32_t> mine(P + 1, static_cast<uint32_t>(n_));
@@ -158,7 +162,8 @@ class OkTopk {
         return {state_.boundaries[rank], state_.boundaries[rank + 1], 0};
     }
 
-    // What all workers have in this worker's region, counted from its beginning.
+    // Sums what all workers have in this worker's region. Indices count from the region's
+    // beginning.
     Task<Result<Entries>> split_and_reduce(const Entries& own) {
         std::vector<Bytes> outgoing(exchange_.P());
         const std::function<void()> split = [&] {
@@ -170,7 +175,7 @@ class OkTopk {
         };
         co_await exchange_.aside.run(own.size(), split);
         const size_t length = region(exchange_.w()).length();
-        // As much as every element would take in the papers' format.
+        // The size if every element of the region came in the papers' format.
         const size_t size_max = kCountBytes + 8 * length + 16;
         Result<std::vector<Bytes>> incoming =
             co_await all_to_all(communicator_, ring_, std::move(outgoing), size_max);
@@ -200,7 +205,7 @@ class OkTopk {
         return bytes;
     }
 
-    // The k-th greatest magnitude of all that was reduced.
+    // Finds the k-th greatest magnitude of all reduced values.
     Task<Result<>> find_global_threshold(const Entries& reduced) {
         Bytes best;
         const std::function<void()> choose = [&] {
@@ -224,7 +229,8 @@ class OkTopk {
         co_return Result<>();
     }
 
-    // In indices of the whole vector, and as they travel; and what rounding takes away.
+    // Returns the chosen entries as they travel, with indices of the whole vector. Also returns
+    // what rounding takes away.
     Entries select_globally(const Entries& reduced, Entries& ret_errors) const {
         const size_t begin = region(exchange_.w()).begin;
         const uint32_t key_min = key_of(state_.global_threshold);
@@ -239,7 +245,8 @@ class OkTopk {
 
     Frame frame_of(size_t count) const { return {n_, count}; }
 
-    // Everybody's chosen entries. Their numbers go first, after which all sizes are known.
+    // Gathers all workers' chosen entries. Their numbers are gathered first, so all sizes are known
+    // afterwards.
     Task<Result<Entries>> gather_balanced(Entries chosen) {
         const size_t P = exchange_.P();
         const auto count = static_cast<uint64_t>(chosen.size());
@@ -260,7 +267,7 @@ class OkTopk {
             total += counts[rank];
         }
         if (*std::max_element(counts.begin(), counts.end()) * P > kUnbalanced * total) {
-            Result<Entries> even = co_await rebalance(std::move(chosen), counts, total);
+            Result<Entries> even = co_await rebalance(std::move(chosen), counts);
             if (!even) co_return even;
             chosen = std::move(even).value();
             for (size_t r = 0; r < P; ++r) counts[r] = total * (r + 1) / P - total * r / P;
@@ -273,7 +280,7 @@ class OkTopk {
         co_return co_await joined(*parts);
     }
 
-    // Parts that follow each other.
+    // Joins parts that follow each other.
     Task<Result<Entries>> joined(const std::vector<Entries>& parts) {
         Entries all;
         bool in_order = true;
@@ -291,36 +298,59 @@ class OkTopk {
         co_return all;
     }
 
-    // Moves entries so that, in order, rank r has number total·r/P up to total·(r+1)/P: what the
-    // ranges of two ranks before and after have in common goes from the one to the other.
-    Task<Result<Entries>> rebalance(Entries chosen, const std::vector<size_t>& counts,
-                                    size_t total) {
+    // Moves entries so that, in order, rank r has the numbers total·r/P up to total·(r+1)/P.
+    Task<Result<Entries>> rebalance(Entries chosen, const std::vector<size_t>& counts) {
+        const size_t w = exchange_.w();
+        const Moves moves(counts);
+        std::vector<Bytes> outgoing;
+        const std::function<void()> code = [&] { outgoing = code_moved(chosen, moves); };
+        co_await exchange_.aside.run(chosen.size(), code);
+        Result<std::vector<Bytes>> incoming = co_await move_entries(moves, outgoing);
+        if (!incoming) co_return std::move(incoming).error();
+        std::vector<Entries> parts;
+        for (size_t other = 0; other < exchange_.P(); ++other) {
+            const Block in = moves.between(other, w);
+            if (in.length() == 0) continue;
+            if (other == w) {
+                const std::function<void()> copy = [&] {
+                    parts.push_back(places(chosen, in.begin - moves.first(w), in.length()));
+                };
+                co_await exchange_.aside.run(in.length(), copy);
+                continue;
+            }
+            Result<Entries> part =
+                co_await decode_aside(exchange_, frame_of(in.length()), (*incoming)[other]);
+            if (!part) co_return part;
+            parts.push_back(std::move(part).value());
+        }
+        co_return co_await joined(parts);
+    }
+
+    // What this rank gives to each other, as it travels. Empty: nothing.
+    std::vector<Bytes> code_moved(const Entries& chosen, const Moves& moves) const {
+        const size_t w = exchange_.w();
+        std::vector<Bytes> outgoing(exchange_.P());
+        for (size_t other = 0; other < outgoing.size(); ++other) {
+            const Block out = moves.between(w, other);
+            if (other == w || out.length() == 0) continue;
+            const Entries part = places(chosen, out.begin - moves.first(w), out.length());
+            outgoing[other] = coded(part, frame_of(out.length()));
+        }
+        return outgoing;
+    }
+
+    // Returns what this rank gets from each other.
+    Task<Result<std::vector<Bytes>>> move_entries(const Moves& moves,
+                                                  const std::vector<Bytes>& outgoing) {
         const size_t P = exchange_.P();
         const size_t w = exchange_.w();
-        std::vector<size_t> before{0};
-        for (const size_t count : counts) before.push_back(before.back() + count);
-        const auto common = [&](size_t from, size_t to) {
-            const size_t begin = std::max(before[from], total * to / P);
-            const size_t end = std::min(before[from + 1], total * (to + 1) / P);
-            return Block{std::min(begin, end), end, 0};
-        };
         const std::unique_ptr<Operation[]> sent(new Operation[P]);
         const std::unique_ptr<Operation[]> received(new Operation[P]);
-        std::vector<Bytes> outgoing(P);
         std::vector<Bytes> incoming(P);
         const uint32_t slot = slot_of(SparsePhase::balance, kRoundsMax);
-        const std::function<void()> code = [&] {
-            for (size_t other = 0; other < P; ++other) {
-                const Block out = common(w, other);
-                if (other == w || out.length() == 0) continue;
-                const Entries part = places(chosen, out.begin - before[w], out.length());
-                outgoing[other] = coded(part, frame_of(out.length()));
-            }
-        };
-        co_await exchange_.aside.run(chosen.size(), code);
         for (size_t other = 0; other < P; ++other) {
             if (other == w) continue;
-            if (const Block in = common(other, w); in.length() > 0) {
+            if (const Block in = moves.between(other, w); in.length() > 0) {
                 incoming[other].resize(coded_bytes_max(format_, frame_of(in.length())));
                 communicator_.post_receive(received[other], other, slot, incoming[other]);
             }
@@ -332,26 +362,10 @@ class OkTopk {
             communicator_.note(co_await sent[other].ended());
         }
         if (communicator_.aborted()) co_return communicator_.status().error();
-        std::vector<Entries> parts;
-        for (size_t other = 0; other < P; ++other) {
-            const Block in = common(other, w);
-            if (in.length() == 0) continue;
-            if (other == w) {
-                const std::function<void()> copy = [&] {
-                    parts.push_back(places(chosen, in.begin - before[w], in.length()));
-                };
-                co_await exchange_.aside.run(in.length(), copy);
-                continue;
-            }
-            Result<Entries> part =
-                co_await decode_aside(exchange_, frame_of(in.length()), incoming[other]);
-            if (!part) co_return part;
-            parts.push_back(std::move(part).value());
-        }
-        co_return co_await joined(parts);
+        co_return incoming;
     }
 
-    // `count` entries from place `first` on.
+    // Returns `count` entries from place `first` on.
     static Entries places(const Entries& entries, size_t first, size_t count) {
         Entries out;
         out.append(entries.indices.data() + first, entries.values.data() + first, count);

@@ -33,35 +33,38 @@ constexpr std::string_view name_of(Algorithm algorithm) {
 
 // Spar-All-Gather between teams (section 3.3).
 enum class TeamGather : uint8_t {
-    automatic = 0,  // recursive for a power of two of teams, unless they then wait; else bruck
+    // Recursive doubling for a power of two of teams, unless the teams would then wait. Otherwise
+    // Bruck.
+    automatic = 0,
     recursive = 1,  // R-SAG
     bruck = 2,      // B-SAG
 };
 
-// Which of the values that were cut come again (section 3.2). Only `global` loses nothing; the
-// others are for comparison.
+// Which of the cut values come again (section 3.2). Only `global` loses nothing. The other modes
+// are for comparison.
 enum class ResidualMode : uint8_t {
     global = 0,   // all
-    partial = 1,  // what a worker itself left out, or sent in vain (gTopk, Ok-Topk)
+    partial = 1,  // what a worker itself left out or sent in vain (gTopk, Ok-Topk)
     local = 2,    // what a worker itself left out
 };
 
 struct Options {
     Algorithm algorithm = Algorithm::spar_dl;
-    double density = 0.01;  // share of the elements that travel; above 0, at most 1
+    double density = 0.01;  // the share of the elements that travel; above 0, at most 1
     WireFormat format;
     ResidualMode residuals = ResidualMode::global;
 
-    // SparDL alone: d, which divides the number of nodes; 0: chosen by the cost model from `link`.
+    // For SparDL alone: d, which divides the number of nodes. 0 means that the cost model chooses d
+    // from `link`.
     size_t teams = 1;
     TeamGather gather = TeamGather::automatic;
     Link link;
 
-    // The dense algorithm alone, which looks at nothing else here.
+    // For the dense algorithm alone. The dense algorithm uses no other option.
     collectives::AllReduceOptions all_reduce;
 
-    // Number of the membership. What adapts from exchange to exchange (B-SAG's h, Ok-Topk's
-    // thresholds) begins anew when it changes, because a newcomer begins anew.
+    // The number of the membership. What adapts from exchange to exchange (B-SAG's h, Ok-Topk's
+    // thresholds) begins anew when the number changes, because a new node has no earlier state.
     uint64_t view = 0;
 };
 

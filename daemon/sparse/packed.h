@@ -1,5 +1,5 @@
-// Packed: the elements of a layout's segments as one vector without the padding between them, which
-// is what sparse exchanges cut and number.
+// Packed: the elements of a layout's segments as one vector without the padding between segments.
+// Sparse exchanges cut and number this vector.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ class Packed {
     size_t count() const { return begins_.back(); }
     size_t begin(size_t segment) const { return begins_[segment]; }
 
-    // visit(segment, first element within it, count, place in the packed vector), for everything in
-    // [begin, end), in order.
+    // Calls visit(segment, first element within the segment, count, place in the packed vector) for
+    // each piece of [begin, end), in order.
     template <typename Visit>
     void for_each(size_t begin, size_t end, Visit&& visit) const {
         const auto after = std::upper_bound(begins_.begin(), begins_.end(), begin);
@@ -36,7 +36,7 @@ class Packed {
 
   private:
     const collectives::Layout& layout_;
-    std::vector<size_t> begins_;  // one per segment, then the count
+    std::vector<size_t> begins_;  // one for each segment, then the count
 };
 
 }  // namespace pace::sparse

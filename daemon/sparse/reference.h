@@ -1,5 +1,5 @@
-// reference: SparDL as the paper describes it, all workers in one place, without messages, with a
-// copy of every gradient and a sort for every selection. Slow and obvious; for tests.
+// reference, for tests: SparDL as the paper describes it. All workers are in one place, without
+// messages. Every gradient has a copy, and every selection is a sort. The code is slow and obvious.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace pace::sparse {
 
 using Chosen = std::map<size_t, float>;
 
-// The k greatest of elements, none of them zero; equal ones by lower index.
+// The k greatest elements, none of them zero. Among equal elements, those with lower indices.
 inline Chosen reference_top_k(const Chosen& elements, size_t k) {
     std::vector<std::pair<size_t, float>> order;
     for (const auto& element : elements)
@@ -44,7 +44,7 @@ struct Reference {
 
 class ReferenceSparDL {
   public:
-    // `h` by position, for B-SAG.
+    // `h` is by position and serves B-SAG.
     ReferenceSparDL(std::vector<std::vector<float>> G, double density, size_t d, bool recursive,
                     std::vector<size_t> h, ResidualMode mode)
         : P_(G.size()),

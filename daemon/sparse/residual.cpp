@@ -48,8 +48,9 @@ std::span<float> Residual::begin() {
     return next_.span();
 }
 
-void Residual::commit() {
+void Residual::commit(bool is_empty) {
     if (!begun_) return;
+    exchanges_kept_ = is_empty ? 0 : exchanges_kept_ + 1;
     if (far_)
         far_->swap();
     else
@@ -88,6 +89,7 @@ Result<> Residual::absorb(std::span<const float> other) {
                                 "a residual of {} elements cannot be added to one of {}; both must "
                                 "belong to the same buffers",
                                 other.size(), count_);
+    begin_to_keep();
     add(0, other);
     return {};
 }
@@ -99,6 +101,7 @@ void Residual::add(size_t begin, std::span<const float> other) {
 
 Floats Residual::give_up() {
     count_ = 0;
+    exchanges_kept_ = 0;
     next_ = Floats();
     return std::exchange(values_, Floats());
 }
@@ -145,6 +148,7 @@ Result<Residual> Residual::load(std::span<const std::byte> bytes_untrusted) {
                                 "older checkpoint",
                                 count);
     Residual residual(count);
+    residual.begin_to_keep();
     if (payload > 0) std::memcpy(residual.values_.data(), bytes.data() + kHeaderBytes, payload);
     return residual;
 }

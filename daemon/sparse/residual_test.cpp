@@ -33,6 +33,27 @@ TEST(Residual, IsUnchangedUntilTheExchangeCounts) {
     EXPECT_EQ(values_of(residual), (std::vector<float>{5, 5, 5}));
 }
 
+TEST(Residual, CountsTheExchangesSinceItWasEmpty) {
+    Residual residual(2);
+    EXPECT_EQ(residual.exchanges_kept(), 0U);
+    for (const uint64_t kept : {1U, 2U}) {
+        (void)residual.begin();
+        residual.commit();
+        EXPECT_EQ(residual.exchanges_kept(), kept);
+    }
+    (void)residual.begin();
+    residual.discard();
+    EXPECT_EQ(residual.exchanges_kept(), 2U) << "that exchange never was";
+    (void)residual.begin();
+    residual.commit(true);
+    EXPECT_EQ(residual.exchanges_kept(), 0U);
+    ASSERT_TRUE(residual.absorb(residual_of({1, 2}).values()));
+    EXPECT_EQ(residual.exchanges_kept(), 1U);
+    EXPECT_EQ(Residual::load(residual.save())->exchanges_kept(), 1U);
+    (void)residual.give_up();
+    EXPECT_EQ(residual.exchanges_kept(), 0U);
+}
+
 TEST(Residual, IsSavedAndLoaded) {
     for (const size_t count : {0U, 1U, 1000U}) {
         std::vector<float> values(count);

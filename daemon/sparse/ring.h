@@ -1,5 +1,5 @@
-// Ring: some nodes of an exchange that run a step among themselves, with ranks of their own: all of
-// them, a team, or the nodes of one position in every team.
+// Ring: some nodes of an exchange that run a step among themselves, with ranks of their own. The
+// nodes are all nodes, or a team, or the nodes of one position in all teams.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 namespace pace::sparse {
 
 struct Ring {
-    size_t first = 0;   // node of rank 0
-    size_t stride = 1;  // from one rank's node to the next one's
+    size_t first = 0;   // the node of rank 0
+    size_t stride = 1;  // the distance from one rank's node to the next rank's node
     size_t size = 1;
-    size_t self = 0;  // rank of this node
+    size_t self = 0;  // the rank of this node
 
-    // Ranks count round and round.
+    // Ranks are taken modulo the size.
     size_t node(size_t rank) const { return first + stride * (rank % size); }
     size_t after(size_t distance) const { return (self + distance) % size; }
     size_t before(size_t distance) const { return (self + size - distance % size) % size; }
@@ -28,7 +28,7 @@ inline Ring team_of(size_t nodes, size_t teams, size_t self) {
     return {self / size * size, 1, size, self % size};
 }
 
-// The nodes with this one's rank in each team, in the teams' order.
+// The nodes that have this node's rank in their teams, in the teams' order.
 inline Ring position_of(size_t nodes, size_t teams, size_t self) {
     const size_t size = nodes / teams;
     return {self % size, size, teams, self / size};

@@ -1,4 +1,4 @@
-// TopkA, TopkDSA, gTopk and Ok-Topk, for any number of workers.
+// Tests TopkA, TopkDSA, gTopk and Ok-Topk, for any number of workers.
 #include <gtest/gtest.h>
 
 #include "daemon/sparse/reference.h"
@@ -45,7 +45,7 @@ TEST_P(RivalsAmong, NothingIsLostInAnyFormat) {
                 }
 }
 
-// The sum of everybody's top k.
+// Returns every worker's top k.
 std::vector<Chosen> local_top_k(const std::vector<Vector>& gradients, size_t k) {
     std::vector<Chosen> chosen;
     for (const Vector& gradient : gradients)
@@ -76,8 +76,8 @@ TEST_P(RivalsAmong, TopkAAndTopkDSASumEverybodysTopK) {
             const Vector result = cluster.exchange(options_of(algorithm, density), gradients);
             const auto chosen = local_top_k(gradients, top_count(400, density));
             expect_result(result, sum_of(chosen), std::string(name_of(algorithm)));
-            // Each keeps what it did not send. Where a sum is zero, TopkDSA has nothing to deliver
-            // and gives everyone its own back.
+            // Each worker keeps what it did not send. If a sum is zero, TopkDSA has nothing to
+            // deliver, and every worker gets its own value back.
             const Chosen total = sum_of(chosen);
             for (size_t w = 0; w < P; ++w)
                 for (size_t i = 0; i < 400; ++i) {
@@ -90,7 +90,7 @@ TEST_P(RivalsAmong, TopkAAndTopkDSASumEverybodysTopK) {
         }
 }
 
-// The tree of gTopk.h, worker by worker.
+// The tree of g_topk.h, worker by worker.
 Chosen reference_g_topk(const std::vector<Vector>& gradients, size_t k) {
     std::vector<Chosen> held = local_top_k(gradients, k);
     const size_t P = held.size();
@@ -135,7 +135,7 @@ TEST_P(RivalsAmong, OkTopkBeginsWithExactThresholds) {
     SparseCluster cluster(P, 400);
     const Vector result = cluster.exchange(options_of(Algorithm::ok_topk, 0.05), gradients);
     const Chosen total = sum_of(local_top_k(gradients, k));
-    // All that reach the k-th magnitude, so ties are in.
+    // All elements that reach the k-th magnitude, so ties are included.
     float threshold = 1e9F;
     for (const auto& [i, value] : reference_top_k(total, k))
         threshold = std::min(threshold, std::abs(value));
@@ -153,14 +153,14 @@ TEST(OkTopk, KeepsNearKBetweenExactThresholds) {
     for (uint64_t iteration = 0; iteration < 70; ++iteration) {
         (void)cluster.exchange(options, gradients_of(P, count, iteration, 1000000));
         EXPECT_GT(cluster.report(0).chosen, 20U) << iteration;
-        // The residuals grow at first, faster than thresholds are nudged; a local choice of more
-        // than 4k is made anew.
+        // At first the residuals grow faster than the thresholds are nudged. A local choice of more
+        // than 4k elements is made anew.
         EXPECT_LT(cluster.report(0).chosen, iteration < 32 ? 4 * 200 * P : 2000) << iteration;
     }
 }
 
 TEST(OkTopk, BalancesWhatFallsIntoOneRegion) {
-    // Boundaries are set for a spread that is gone at the next exchange.
+    // Boundaries are set for a distribution that is gone at the next exchange.
     const size_t P = 8;
     const size_t count = 4000;
     SparseCluster cluster(P, count);
@@ -177,7 +177,7 @@ TEST(OkTopk, BalancesWhatFallsIntoOneRegion) {
 }
 
 TEST(OkTopk, RegionsFollowWhereTheChosenLie) {
-    // All that is great lies at the beginning: with equal ranges one worker would own it all.
+    // All great elements lie at the beginning. With equal ranges one worker would own all of them.
     const size_t P = 4;
     const size_t count = 4000;
     SparseCluster cluster(P, count);

@@ -13,9 +13,10 @@ using base::Task;
 
 namespace {
 
-// R-SAG: recursive doubling, the top L after each exchange. The 2^t workers that hold the same
-// after exchange t discard the same, and each keeps 1/2^t of it. (The paper says half, after each;
-// from the second exchange on, four and more hold it, and halves would be too much.)
+// R-SAG: recursive doubling, with the top L after each exchange. After exchange t, 2^t workers hold
+// the same entries. They discard the same entries, and each keeps 1/2^t of them. The paper says
+// that each keeps half after each exchange. But from the second exchange on, four and more workers
+// hold the entries, and halves would be too much.
 Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block, bool wait) {
     const Frame frame = exchange.frame(block);
     Entries held = co_await cut_aside(exchange, block, frame.k);
@@ -34,10 +35,10 @@ Task<Result<Entries>> r_sag(Exchange& exchange, Ring position, size_t block, boo
     co_return held;
 }
 
-// B-SAG: everybody's top h to everybody by Bruck's all-gather, in which nothing may be cut on the
-// way, or the teams would end with different blocks; then the top L of the sum. Algorithm 2 adapts
-// h so that the sum has about L entries. (The paper cuts to L first and to h of these then: the
-// same.)
+// B-SAG: each worker sends its top h to all others by Bruck's all-gather, and then takes the top L
+// of the sum. Nothing may be cut on the way, because the teams would end with different blocks.
+// Algorithm 2 adapts h so that the sum has about L entries. The paper cuts to L first and then to h
+// of these entries, which is the same.
 Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block, bool wait) {
     Frame frame = exchange.frame(block);
     const size_t L = frame.k;
@@ -61,7 +62,7 @@ Task<Result<Entries>> b_sag(Exchange& exchange, Ring position, size_t block, boo
     co_return std::move(split.kept);
 }
 
-// Ends when all of `position` have come here: a byte from each (team_gather.h says what for).
+// Ends when all workers of `position` have come here. Each sends one byte (team_gather.h says why).
 Task<Result<>> wait_for_all(Exchange& exchange, Ring position) {
     const std::vector<size_t> ones(position.size, 1);
     Bytes gathered(position.size, std::byte{0});

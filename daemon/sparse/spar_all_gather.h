@@ -1,5 +1,5 @@
-// Spar-All-Gather (SparDL, section 3.3): the d teams make the blocks that they have each reduced
-// alike, before each team gathers its own.
+// Spar-All-Gather (SparDL, section 3.3). Each of the d teams has reduced its blocks. This step
+// makes the blocks equal in all teams, before each team gathers its own blocks.
 #pragma once
 
 #include "base/result.h"
@@ -9,10 +9,10 @@
 
 namespace pace::sparse {
 
-// Cuts this worker's block, `block`, and makes it one with those of the same rank in the other
-// teams, which `position` connects. Returns the at most L = dk/P entries that all of these workers
-// then have alike, as they travel, and has settled the collection. With one team, just cuts. Ends
-// when every operation has ended.
+// Cuts this worker's block, `block`, and combines it with the blocks of the same rank in the other
+// teams. `position` connects these workers. Returns the entries as they travel: at most L = dk/P,
+// the same for all of these workers. Has settled the collection when it returns them. With one
+// team, only cuts. Ends when every operation has ended.
 base::Task<base::Result<Entries>> spar_all_gather(Exchange& exchange, Ring position, size_t block);
 
 }  // namespace pace::sparse

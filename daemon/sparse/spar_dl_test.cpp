@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/collectives/test_data.h"
 #include "daemon/sparse/reference.h"
 #include "daemon/sparse/team_gather.h"
 #include "daemon/sparse/test_run.h"
@@ -17,7 +18,7 @@ namespace {
 class SparDLAmong : public testing::TestWithParam<size_t> {};
 INSTANTIATE_TEST_SUITE_P(Workers, SparDLAmong, testing::Range(size_t{1}, size_t{18}));
 
-// What the second B-SAG exchange of a cluster sends, by position.
+// Returns what the second B-SAG exchange of a cluster sends, by position.
 std::vector<size_t> first_h(const Division& division, size_t teams) {
     std::vector<size_t> h;
     for (size_t i = 0; i < division.blocks(); ++i)
@@ -25,7 +26,7 @@ std::vector<size_t> first_h(const Division& division, size_t teams) {
     return h;
 }
 
-// Three exchanges, the residual of each going into the next, beside the reference.
+// Compares three exchanges with the reference. The residual of each exchange goes into the next.
 void expect_reference(size_t P, size_t count, const Options& options,
                       std::optional<uint64_t> seed) {
     SCOPED_TRACE(fmt::format("P {} d {} n {} gather {} mode {}", P, options.teams, count,
@@ -115,7 +116,7 @@ TEST_P(SparDLAmong, NothingIsLostInAnyFormat) {
             options.format = {IndexFormat::elias_fano, value};
             SparseCluster cluster(P, 150);
             for (uint64_t iteration = 0; iteration < 4; ++iteration) {
-                // Too long for both half formats, so that every step rounds.
+                // Numbers that are too long for both half formats, so every step rounds.
                 const auto gradients = gradients_of(P, 150, iteration, 20000);
                 const std::vector<double> before = cluster.owed(gradients);
                 const Vector result = cluster.exchange(options, gradients);
@@ -179,7 +180,7 @@ TEST(SparDL, ChangedMembershipBeginsAnewWhatAdapts) {
     SparseCluster cluster(6, 600);
     for (uint64_t i = 0; i < 3; ++i) cluster.exchange(options, gradients_of(6, 600, i));
     const size_t adapted = cluster.report(0).h;
-    // Worker 2 is replaced; with the old view its h would be another one than its peers'.
+    // Worker 2 is replaced. With the old view, its h would differ from its peers' h.
     cluster.state(2) = SparseState(600);
     options.view = 1;
     cluster.exchange(options, gradients_of(6, 600, 9));
@@ -206,9 +207,32 @@ TEST(SparDL, AnExchangeThatIsUndoneLeavesTheStateAsItWas) {
     for (const float value : state.residual().values()) EXPECT_EQ(value, 0.0F);
 }
 
-// A thread's work in between: its end is told by a callback that comes with the next delivery.
+// Work runs in another thread. A callback tells its end with the next delivery.
+// What a pool has posted, until it is run.
+class Posted {
+  public:
+    kernels::WorkerPool::Post post() {
+        return [this](kernels::WorkerPool::Callback callback) {
+            const std::lock_guard lock(mutex_);
+            callbacks_.push_back(std::move(callback));
+        };
+    }
+    void run() {
+        std::vector<std::function<void()>> now;
+        {
+            const std::lock_guard lock(mutex_);
+            now.swap(callbacks_);
+        }
+        for (const auto& callback : now) callback();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::function<void()>> callbacks_;
+};
+
 TEST(SparDL, WorkAsideChangesNothing) {
-    const size_t count = 40000;  // enough to go aside
+    const size_t count = 40000;  // enough to run aside
     for (const Algorithm algorithm : {Algorithm::spar_dl, Algorithm::topk_a, Algorithm::topk_dsa,
                                       Algorithm::g_topk, Algorithm::ok_topk, Algorithm::dense}) {
         Options options;
@@ -219,13 +243,8 @@ TEST(SparDL, WorkAsideChangesNothing) {
         const Vector expected = inline_cluster.exchange(options, gradients);
 
         const collectives::Layout layout = layout_of(count);
-        std::mutex mutex;
-        std::vector<std::function<void()>> callbacks;
+        Posted posted;
         kernels::WorkerPool pool(2);
-        const kernels::WorkerPool::Post post = [&](kernels::WorkerPool::Callback callback) {
-            const std::lock_guard lock(mutex);
-            callbacks.push_back(std::move(callback));
-        };
         std::vector<SparseState> states(6, SparseState(count));
         std::vector<Report> reports(6);
         std::vector<std::vector<std::byte>> results(6, std::vector<std::byte>(layout.bytes()));
@@ -235,16 +254,11 @@ TEST(SparDL, WorkAsideChangesNothing) {
         for (size_t w = 0; w < 6; ++w)
             cluster.start(
                 w, reporting(sparse_all_reduce(cluster.communicator(w), parts[w], 1.0, results[w],
-                                               states[w], options, pool, post),
+                                               states[w], options, pool, posted.post()),
                              reports[w]));
         while (!cluster.all_ended()) {
             cluster.network().progress();
-            std::vector<std::function<void()>> now;
-            {
-                const std::lock_guard lock(mutex);
-                now.swap(callbacks);
-            }
-            for (const auto& callback : now) callback();
+            posted.run();
         }
         for (size_t w = 0; w < 6; ++w) {
             ASSERT_TRUE(cluster.outcome(w).ok()) << cluster.outcome(w).error().message;
@@ -256,7 +270,7 @@ TEST(SparDL, WorkAsideChangesNothing) {
     }
 }
 
-// Buffers of every type and several members: whole numbers are exact in all of them.
+// Buffers of every type and several members. Whole numbers are exact in all types.
 TEST(SparDL, AllElementTypesAndWeightedMembersAreSummed) {
     using protocol::DType;
     const collectives::Layout layout(
@@ -266,43 +280,18 @@ TEST(SparDL, AllElementTypesAndWeightedMembersAreSummed) {
     Options options;
     options.density = 1.0;
     collectives::TestCluster cluster(3);
-    std::vector<std::vector<std::vector<std::byte>>> memory;
+    std::vector<std::vector<collectives::Worker>> members(3);
     std::vector<collectives::LocalPart> parts;
     Vector expected(count, 0.0F);
     for (size_t w = 0; w < 3; ++w) {
-        std::vector<collectives::Member> members;
-        for (size_t m = 0; m < 2; ++m) {
-            const Vector values = whole_numbers(count, 10 * w + m, 20);
-            collectives::Member member;
-            member.weight = m == 0 ? 1.0 : 2.0;
-            size_t at = 0;
-            for (const collectives::Segment& segment : layout.segments()) {
-                std::vector<std::byte> bytes(segment.count * protocol::size_of(segment.dtype));
-                for (size_t i = 0; i < segment.count; ++i, ++at) {
-                    expected[at] += values[at] * static_cast<float>(member.weight);
-                    switch (segment.dtype) {
-                        case DType::f32:
-                            std::memcpy(&bytes[4 * i], &values[at], 4);
-                            break;
-                        case DType::f64: {
-                            const double wide = values[at];
-                            std::memcpy(&bytes[8 * i], &wide, 8);
-                            break;
-                        }
-                        default: {
-                            const uint16_t bits = segment.dtype == DType::f16
-                                                      ? base::f16_from_float(values[at])
-                                                      : base::bf16_from_float(values[at]);
-                            std::memcpy(&bytes[2 * i], &bits, 2);
-                        }
-                    }
-                }
-                memory.push_back({std::move(bytes)});
-                member.segments.push_back(memory.back()[0].data());
-            }
-            members.push_back(std::move(member));
+        for (const double weight : {1.0, 2.0}) {
+            const Vector values = whole_numbers(count, 10 * w + members[w].size(), 20);
+            members[w].push_back(
+                collectives::make_worker(layout, weight, [&](size_t i) { return values[i]; }));
+            for (size_t i = 0; i < count; ++i)
+                expected[i] += values[i] * static_cast<float>(weight);
         }
-        parts.emplace_back(layout, std::move(members));
+        parts.push_back(collectives::local_part(layout, members[w]));
     }
     std::vector<SparseState> states(3, SparseState(count));
     std::vector<Report> reports(3);
@@ -313,24 +302,13 @@ TEST(SparDL, AllElementTypesAndWeightedMembersAreSummed) {
                                    reports[w]));
     cluster.run_well();
     EXPECT_TRUE(results[0] == results[1] && results[1] == results[2]);
-    size_t at = 0;
-    for (size_t s = 0; s < layout.segments().size(); ++s) {
-        const collectives::Segment segment = layout.segments()[s];
-        const std::byte* from = results[0].data() + layout.offset(s);
-        for (size_t i = 0; i < segment.count; ++i, ++at) {
-            double value = 0;
-            uint16_t bits = 0;
-            float single = 0;
-            if (segment.dtype == DType::f64) std::memcpy(&value, from + 8 * i, 8);
-            if (segment.dtype == DType::f32) std::memcpy(&single, from + 4 * i, 4);
-            if (protocol::size_of(segment.dtype) == 2) std::memcpy(&bits, from + 2 * i, 2);
-            if (segment.dtype == DType::f16) single = base::float_from_f16(bits);
-            if (segment.dtype == DType::bf16) single = base::float_from_bf16(bits);
-            EXPECT_EQ(segment.dtype == DType::f64 ? value : static_cast<double>(single),
-                      static_cast<double>(expected[at]))
-                << "element " << at;
-        }
-    }
+    Packed(layout).for_each(0, count, [&](size_t s, size_t, size_t n, size_t place) {
+        for (size_t i = 0; i < n; ++i)
+            EXPECT_EQ(collectives::read_value(layout.segments()[s].dtype,
+                                              results[0].data() + layout.offset(s), i),
+                      static_cast<double>(expected[place + i]))
+                << "element " << place + i;
+    });
 }
 
 TEST(SparDL, OptionsThatMakeNoSenseAreRefused) {

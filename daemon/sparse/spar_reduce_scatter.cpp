@@ -20,8 +20,8 @@ size_t bag_bytes(const Exchange& exchange, const std::vector<size_t>& bag) {
     return bytes;
 }
 
-// Sparsifies each block of the bag just before it leaves, not after each sum ("Optimization for
-// SRS"; Algorithm 1, lines 6 to 8), and packs them.
+// Cuts each block of the bag just before it is sent, not after each sum ("Optimization for SRS";
+// Algorithm 1, lines 6 to 8), and packs the blocks.
 Bytes pack_bag(Exchange& exchange, const std::vector<size_t>& bag) {
     Bytes bytes(bag_bytes(exchange, bag));
     std::span<std::byte> rest(bytes);
@@ -34,7 +34,8 @@ Bytes pack_bag(Exchange& exchange, const std::vector<size_t>& bag) {
     return bytes;
 }
 
-// Adds what came to the blocks that are held still (line 9; Theorem 3.1: all that comes is held).
+// Adds received entries to the blocks that are still held (line 9; Theorem 3.1: all received blocks
+// are held).
 Result<> add_bag(Exchange& exchange, const std::vector<size_t>& bag,
                  std::span<const std::byte> bytes) {
     for (const size_t block : bag) {
@@ -61,7 +62,7 @@ Task<Result<>> spar_reduce_scatter(Exchange& exchange, Ring team) {
         const std::vector<size_t> coming = bag_of(team.size, source, l - i + 1);
         const uint32_t slot = slot_of(SparsePhase::reduce_scatter, i);
 
-        // The neighbour may be ahead: its bag arrives while this one is cut.
+        // The neighbour may be ahead: its bag may arrive while this one is cut.
         Bytes received(bag_bytes(exchange, coming));
         collectives::Operation receiving;
         collectives::Operation sent;

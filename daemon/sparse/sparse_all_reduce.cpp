@@ -52,7 +52,7 @@ size_t teams_of(const Options& options, const Problem& problem) {
     return best_teams(problem, options.gather, options.link);
 }
 
-// Keeps what adapts, or begins anew if it was made for something else.
+// Keeps the Adaptation, or begins a new one if it was made for another kind of exchange.
 void adapt(Adaptation& adaptation, const Options& options, size_t nodes, size_t teams,
            const Block& own) {
     Adaptation fresh{options.view, nodes, teams, 0, options.density, {}, {}};
@@ -91,7 +91,7 @@ void count_since(Report& report, const Communicator::Counters& before,
     report.bytes_received = after.bytes_received - before.bytes_received;
 }
 
-// What sparse_all_reduce() was called with.
+// The arguments of sparse_all_reduce().
 struct Call {
     Communicator& communicator;
     const collectives::LocalPart& part;
@@ -104,16 +104,25 @@ struct Call {
 };
 
 Task<Result<Report>> run_dense(const Call& call) {
-    const std::span<float> next = call.state.begin(UndoLog());
+    const bool contributes = call.communicator.contributes(call.communicator.self());
+    const std::span<float> next = call.state.begin(UndoLog(), contributes);
     Result<> summed =
         co_await dense(call.communicator, call.part, call.packed, call.scale, call.result,
                        call.state.residual().values(), next, call.options.all_reduce, call.aside);
-    call.state.log().settle();  // `next` is made, whatever has become of the sum
+    call.state.log().settle();  // `next` is complete, whatever has become of the sum
     if (!summed) co_return std::move(summed).error();
     Report report;
     report.chosen = call.packed.count();
     report.hidden = encode_hidden({}, call.scale, call.packed);
     co_return report;
+}
+
+// Writes the result where the gradient is.
+void write_result(const Call& call, const Entries& chosen) {
+    if (const auto& far = call.state.residual().far())
+        far->scatter_result(chosen, call.scale);
+    else
+        scatter_result(chosen, call.scale, call.packed, call.result, call.aside.pool);
 }
 
 Task<Result<Report>> run_by_entries(const Call& call) {
@@ -144,10 +153,7 @@ Task<Result<Report>> run_by_entries(const Call& call) {
     if (!chosen) co_return std::move(chosen).error();
     call.communicator.begin_result();
     const std::function<void()> scatter = [&] {
-        if (far != nullptr)
-            far->scatter_result(*chosen, call.scale);
-        else
-            scatter_result(*chosen, call.scale, packed, call.result, call.aside.pool);
+        write_result(call, *chosen);
         report.hidden = encode_hidden(*chosen, call.scale, packed);
     };
     co_await call.aside.run(scatter);
@@ -206,7 +212,8 @@ Task<Result<Report>> sparse_all_reduce(Communicator& communicator,
         co_return base::make_error(ErrorKind::invalid,
                                    "this algorithm needs its gradient on the host");
     const bool is_dense = options.algorithm == Algorithm::dense;
-    // A node that does not contribute makes its residual even so: others need nothing of it.
+    // A node that does not contribute still makes its residual, because the others need nothing
+    // from it.
     if (communicator.aborted() && !(is_dense && !communicator.contributes(communicator.self())))
         co_return communicator.status().error();
 

@@ -1,11 +1,12 @@
-// sparse_bench: SparDL beside its rivals and the dense all-reduce, between processes over UCX, in one
-// run.
+// sparse_bench: compares SparDL with its rivals and the dense all-reduce, between processes over
+// UCX, in one run.
 //
 //     sparse_bench NODES [ELEMENTS [DENSITY [NETNS_PREFIX DEVICE]]]
 //
-// One process per node, forked here; with NETNS_PREFIX node i moves into network namespace PREFIXi
-// first and uses DEVICE, otherwise all meet on loopback. A time is the longest among the nodes, from
-// a common barrier on, selection and writing of the result included; the median of several.
+// There is one process per node, forked here. With NETNS_PREFIX, node i first moves into the
+// network namespace PREFIXi and uses DEVICE. Otherwise all nodes meet on loopback. A time is the
+// longest among the nodes, from a common barrier on, with the selection and the writing of the
+// result. The median of several times is printed.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -83,7 +84,7 @@ class SparseBench {
     }
 
   private:
-    // What the cost model would be told here, three times.
+    // Measures three times what the cost model would be told here.
     void measure_link() {
         const auto probe = [](collectives::Communicator& communicator,
                               bool is_first) -> base::Task<base::Result<>> {
@@ -129,7 +130,7 @@ class SparseBench {
             state.commit();
             sample.bytes_sent = communicator.counters().bytes_sent - before.bytes_sent;
             sample.messages_sent = communicator.counters().messages_sent - before.messages_sent;
-            if (round > 0) node_.tell(sample);  // the first warms up
+            if (round > 0) node_.tell(sample);  // the first round warms up
         }
     }
 

@@ -10,9 +10,10 @@ namespace pace::sparse {
 using base::ErrorKind;
 using base::Result;
 
-std::span<float> SparseState::begin(UndoLog log) {
+std::span<float> SparseState::begin(UndoLog log, bool leaves_nothing) {
     log_ = std::move(log);
     has_ended_ = false;
+    leaves_nothing_ = leaves_nothing;
     next_ = adaptation_;
     return residual_.begin();
 }
@@ -24,7 +25,7 @@ void SparseState::end() {
 
 void SparseState::commit() {
     if (!residual_.begun() || !has_ended_) return;
-    residual_.commit();
+    residual_.commit(leaves_nothing_);
     adaptation_ = std::move(next_);
 }
 

@@ -1,16 +1,18 @@
-// SparseState: what a worker (or a node for its workers) keeps from one sparse exchange to the
-// next: its residual, and what adapts. An exchange changes neither until commit(): one that is
-// undone and redone finds everything as it was.
+// SparseState: the state that a worker (or a node for its workers) keeps from one sparse exchange
+// to the next: its residual, and what adapts. An exchange changes neither until commit(). So an
+// exchange that is undone and redone finds everything as it was.
 //
 //            sparse_all_reduce()
 //     idle ───────────────────────▶ begun ── ended well ──▶ ended ── commit() ──▶ idle
 //                                     └─ ended with an error, conclude() ─▲
-//     discard() leads back to idle from everywhere; so does, for all that counts, the next exchange.
 //
-// An exchange that ended with an error here may have been completed elsewhere, when a node dies in
-// its last messages. Then this node's contribution is in the result that the others have, and the
-// residual must become what it would be if this node had received it too: conclude() does that from
-// the result. Until then the memory of what travelled is held.
+// discard() leads back to idle from every state, and so does the next exchange.
+//
+// An exchange that ended with an error here may have been completed elsewhere, if a node died in
+// its last messages. This node's contribution is then in the result that the other nodes have. The
+// residual must become what it would be if this node had received the result too. conclude() makes
+// this residual from the result. Until conclude() or discard(), the memory of what travelled is
+// held.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +29,7 @@
 
 namespace pace::sparse {
 
-// Ok-Topk's thresholds and regions; ok_topk.h says what they are.
+// Ok-Topk's thresholds and regions (ok_topk.h).
 struct OkTopkState {
     uint64_t iteration = 0;
     float local_threshold = 0;
@@ -35,9 +37,10 @@ struct OkTopkState {
     std::vector<uint32_t> boundaries;  // P + 1 of them
 };
 
-// Equal choices at all workers rest on it, so it begins anew whenever they may not have the same.
+// What adapts. All workers make equal choices because they have equal Adaptations. So an Adaptation
+// begins anew whenever the workers may not have the same one.
 struct Adaptation {
-    // What it was made for.
+    // The exchange that the Adaptation was made for.
     uint64_t view = 0;
     size_t nodes = 0;
     size_t teams = 0;
@@ -56,26 +59,31 @@ class SparseState {
     Residual& residual() { return residual_; }
     const Residual& residual() const { return residual_; }
 
-    // The exchange that ended well counts. Without one, nothing happens.
+    // Makes the changes of the exchange that ended well permanent. Does nothing if there is no such
+    // exchange.
     void commit();
-    // It never was.
+    // Undoes the exchange: the state is as if the exchange had never begun.
     void discard();
-    // After an error: the exchange was completed elsewhere with this `result`, laid out as `layout`,
-    // of this exchange's elements; `hidden` is that node's Report::hidden. commit() then makes the
-    // residual what it would be had the exchange ended well here, bit for bit; what adapts begins
-    // anew, as it must everywhere (Options::view). One pass over the result. Of an exchange that
-    // ended well here too, nothing changes.
+    // Concludes an exchange that ended with an error here and was completed elsewhere with this
+    // `result`. `result` is laid out as `layout` and has this exchange's elements.
+    // `hidden_untrusted` is the other node's Report::hidden. After this call, commit() makes the
+    // residual what it would be if the exchange had ended well here, bit for bit. What adapts
+    // begins anew, as it must on all nodes (Options::view). Takes one pass over the result. If the
+    // exchange ended well here too, nothing changes.
     //
-    // ErrorKind::invalid without an exchange, or if it ended before this node had sent all that a
-    // result needs, so that nobody can have one; corrupt if `hidden` does not fit the result. The
-    // state is as before then. What a device says, if the gradient is there and it fails: the state
-    // is to be discarded then.
+    // Returns ErrorKind::invalid if there is no exchange. Also returns it if the exchange ended
+    // before this node had sent all that a result needs: then no node can have a result. Returns
+    // ErrorKind::corrupt if the hidden list does not fit the result. The state is unchanged after
+    // these errors. If the gradient is in a device and the device fails, returns the device's
+    // error. The state must then be discarded.
     base::Result<> conclude(const collectives::Layout& layout, std::span<const std::byte> result,
                             std::span<const std::byte> hidden_untrusted);
 
-    // For sparse_all_reduce alone. The vector of the exchange that begins, if that is on the host, its
-    // log, and what adapts; end() when it has ended well.
-    std::span<float> begin(UndoLog log);
+    // begin(), log(), next() and end() are for sparse_all_reduce alone. begin() begins an exchange
+    // with its log. It returns the vector of the exchange if the vector is on the host.
+    // `leaves_nothing` means that the exchange makes all elements of the vector zero. end() is
+    // called when the exchange has ended well.
+    std::span<float> begin(UndoLog log, bool leaves_nothing = false);
     UndoLog& log() { return log_; }
     Adaptation& next() { return next_; }
     void end();
@@ -84,6 +92,7 @@ class SparseState {
     Residual residual_;
     UndoLog log_;
     bool has_ended_ = false;
+    bool leaves_nothing_ = false;
     Adaptation adaptation_;
     Adaptation next_;
 };

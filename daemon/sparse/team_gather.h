@@ -1,11 +1,12 @@
-// team_gather: how the teams of SparDL meet (section 3.3), by the options alone.
+// team_gather: decides how the teams of SparDL meet (section 3.3), from the options alone.
 //
 // When a node dies in an exchange's last messages, some nodes may have the result and others not.
-// These conclude from the others' (sparse_state.h), for which each must know its own share of what
-// Spar-All-Gather discards of elements that are in the result. Two teams discard none; nor does
-// B-SAG, which cuts once. R-SAG among more teams does, when one half drops what the other keeps, and
-// so does rounding a sum to 16 bits. The teams then wait for each other, ⌈log2 d⌉ small messages,
-// before they gather within themselves; no result exists before all know their shares.
+// The nodes without the result conclude from the others' result (sparse_state.h). For this, each
+// node must know its own share of what Spar-All-Gather discards of elements that are in the result.
+// Two teams discard no such elements. B-SAG discards none either, because it cuts once. R-SAG among
+// more than two teams does, when one half drops what the other half keeps. Rounding a sum to 16
+// bits does too. In these cases the teams wait for each other, with ⌈log2 d⌉ small messages, before
+// they gather within themselves. So no result exists before all nodes know their shares.
 #pragma once
 
 #include <bit>
@@ -20,11 +21,11 @@ constexpr bool is_recursive(TeamGather gather, ResidualMode residuals, ValueForm
                             size_t teams) {
     if (gather == TeamGather::bruck || !std::has_single_bit(teams)) return false;
     if (gather == TeamGather::recursive || teams <= 2) return true;
-    // Not if that alone would make them wait.
+    // Not recursive if only that choice would make the teams wait.
     return residuals != ResidualMode::global || value != ValueFormat::f32;
 }
 
-// Whether they wait for each other.
+// Whether the teams wait for each other.
 constexpr bool teams_wait(TeamGather gather, ResidualMode residuals, ValueFormat value,
                           size_t teams) {
     if (teams <= 1 || residuals != ResidualMode::global) return false;

@@ -1,5 +1,5 @@
-// SparseCluster: workers that exchange again and again over an in-memory network, with whole-numbered
-// gradients, so that every sum is exact; for tests.
+// SparseCluster, for tests: workers that exchange repeatedly over an in-memory network. Gradients
+// are whole-numbered, so every sum is exact.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ inline Vector unpacked(const collectives::Layout& layout, const std::vector<std:
     return vector;
 }
 
-// Wraps the outcome for TestCluster.
+// Stores the report and returns only the outcome, as TestCluster needs it.
 inline base::Task<base::Result<>> reporting(base::Task<base::Result<Report>> task,
                                             Report& ret_report) {
     base::Result<Report> report = co_await std::move(task);
@@ -60,7 +60,7 @@ inline base::Task<base::Result<>> reporting(base::Task<base::Result<Report>> tas
     co_return base::Result<>();
 }
 
-// One exchange among workers, which begins with start(), and may be disturbed.
+// One exchange among workers. It begins with start() and may be disturbed.
 struct OneExchange {
     OneExchange(const Options& chosen, std::vector<SparseState> begun_with,
                 std::vector<Vector> given, std::optional<uint64_t> seed = std::nullopt)
@@ -81,7 +81,7 @@ struct OneExchange {
                                                          results[w], states[w], options, pool),
                                        reports[w]));
     }
-    // False if everything had ended before.
+    // Returns false if everything had ended before.
     bool run_steps(size_t steps) {
         for (size_t i = 0; i < steps && !cluster.all_ended(); ++i) cluster.network().progress();
         return !cluster.all_ended();
@@ -95,7 +95,8 @@ struct OneExchange {
     std::vector<std::vector<std::byte>> results;
     std::vector<Report> reports;
     std::vector<collectives::LocalPart> parts;
-    collectives::TestCluster cluster;  // the last member: it ends what still uses the others
+    // The last member: its destructor ends what still uses the others.
+    collectives::TestCluster cluster;
 };
 
 class SparseCluster {
@@ -105,7 +106,7 @@ class SparseCluster {
         for (SparseState& state : states_) state = SparseState(count);
     }
 
-    // One exchange, which must end well and alike everywhere. Commits.
+    // Runs and commits one exchange. The exchange must end well and alike everywhere.
     Vector exchange(const Options& options, const std::vector<Vector>& gradients,
                     std::optional<uint64_t> seed = std::nullopt, double scale = 1.0) {
         const size_t workers = states_.size();
@@ -131,7 +132,7 @@ class SparseCluster {
         const auto values = states_[worker].residual().values();
         return {values.begin(), values.end()};
     }
-    // Σ residuals, plus the vectors given.
+    // Σ residuals, plus the given vectors.
     std::vector<double> owed(const std::vector<Vector>& more) const {
         std::vector<double> total(layout_.segments()[0].count + layout_.segments()[2].count);
         const auto add_all = [&](std::span<const float> values) {

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kTile = 4096;              // elements scanned into the stack at once
 constexpr size_t kGrain = size_t{1} << 17;  // elements of one piece of work, half a megabyte
 
-// A part of one buffer, of at most kGrain elements.
+// A part of one buffer, with at most kGrain elements.
 struct Piece {
     std::span<const float> values;
     uint32_t first_index = 0;
@@ -39,7 +39,7 @@ size_t size_of(Parts parts) {
     return size;
 }
 
-// take(indices, values, count) gets what one tile after the other has.
+// Calls take(indices, values, count) with what each tile has, one tile after the other.
 template <typename Take>
 void scan_tiles(const Piece& piece, uint32_t key_min, Take take) {
     std::array<uint32_t, kTile + kernels::kScanSlack> indices;
@@ -62,7 +62,7 @@ constexpr std::array<Digit, 3> kDigits{{{20, 11}, {10, 10}, {0, 10}}};
 constexpr size_t kBins = 2048;
 using Histogram = std::array<size_t, kBins>;
 
-// Counts, by their digit, the keys whose higher digits are those of `prefix`.
+// Counts keys by their digit. Only keys whose higher digits equal those of `prefix` count.
 void count_digits(std::span<const float> values, Digit digit, uint32_t prefix,
                   Histogram& histogram) {
     const uint32_t above = digit.shift + digit.bits;
@@ -73,7 +73,7 @@ void count_digits(std::span<const float> values, Digit digit, uint32_t prefix,
     }
 }
 
-// count(digit, prefix) gives the histogram of one digit.
+// count(digit, prefix) returns the histogram of one digit.
 template <typename Count>
 Cut radix_cut(size_t k, Count count) {
     Cut cut{0, k};
@@ -90,7 +90,7 @@ Entries select_by_radix(Parts parts, size_t k, kernels::WorkerPool& pool) {
     Cut cut = find_cut(parts, k, pool);
     Entries chosen;
     chosen.reserve(k);
-    // In order, because the ties that count are the first ones.
+    // In order, because the first ties count.
     for (const Piece& piece : pieces_of(parts))
         scan_tiles(piece, std::max(cut.key, 1U),
                    [&](const uint32_t* indices, const float* values, size_t count) {
@@ -106,13 +106,13 @@ Entries select_by_radix(Parts parts, size_t k, kernels::WorkerPool& pool) {
     return chosen;
 }
 
-// Below this, a sample costs more than it saves.
+// Below this size, a sample costs more than it saves.
 constexpr size_t kSampledMin = size_t{1} << 15;
-constexpr size_t kLine = 16;  // floats of a cache line, read together
+constexpr size_t kLine = 16;  // floats of a cache line, which are read together
 constexpr size_t kSampleLinesMax = 8192;
 
-// Lines at nearly even distances; each a little off its place, so that no period of the vector's is
-// met.
+// Samples lines at nearly even distances. Each line is shifted a little, so that the sample does
+// not follow a period of the vector.
 std::vector<float> sample_of(Parts parts, size_t size) {
     const size_t lines = std::min(size / kLine / 64, kSampleLinesMax);
     const size_t stride = size / lines;
@@ -131,13 +131,14 @@ std::vector<float> sample_of(Parts parts, size_t size) {
     return sample;
 }
 
-// A key that a little more than k elements should reach; 0 if no sample can tell.
+// Returns a key that a little more than k elements should reach. Returns 0 if no sample can tell.
 uint32_t guess_key(Parts parts, size_t size, size_t k) {
     if (size < kSampledMin || k > size / 4) return 0;
     const std::vector<float> sample = sample_of(parts, size);
     const double expected =
         static_cast<double>(k) * static_cast<double>(sample.size()) / static_cast<double>(size);
-    // A margin of six deviations of independent samples; those of one line are not independent.
+    // A margin of six deviations of independent samples. The samples of one line are not
+    // independent.
     const auto rank = static_cast<size_t>(expected + 6 * std::sqrt(expected) + 16);
     const Cut cut = find_cut(sample, rank);
     if (cut.key == 0) return 1;
@@ -145,7 +146,7 @@ uint32_t guess_key(Parts parts, size_t size, size_t k) {
         static_cast<size_t>(std::count_if(sample.begin(), sample.end(), [&](float value) {
             return kernels::magnitude_key(value) >= cut.key;
         }));
-    // Very many equal ones: collecting them all would take much memory for nothing.
+    // If very many elements are equal, collecting all of them would take much memory for nothing.
     return reached > 2 * rank + kLine ? 0 : cut.key;
 }
 
@@ -219,7 +220,7 @@ Entries top_k(Parts parts, size_t k, kernels::WorkerPool& pool) {
     if (guess == 0) return select_by_radix(parts, k, pool);
     Entries candidates = at_least(parts, guess, pool);
     if (candidates.size() <= k) {
-        // Exactly k, or all that are not zero.
+        // Exactly k elements, or all that are not zero.
         if (candidates.size() == k || guess == 1) return candidates;
         return select_by_radix(parts, k, pool);
     }

@@ -1,5 +1,6 @@
-// top_k_bench: exact selection beside one streaming read of the same memory, in one run, as ratios;
-// and what else a sparse exchange does to every element: forming the gradient, writing the result.
+// top_k_bench: compares exact selection with one streaming read of the same memory, in one run, and
+// prints ratios. It also measures the other work on every element in a sparse exchange: forming the
+// gradient and writing the result.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -36,7 +37,7 @@ double median_of(Call&& call) {
     return times[7];
 }
 
-// Reads everything once; eight sums, so that the additions are no bottleneck.
+// Reads everything once. Eight sums, so that the additions do not limit the speed.
 uint64_t read_all(const std::vector<float>& vector, kernels::WorkerPool& pool) {
     std::atomic<uint64_t> total{0};
     pool.parallel_for(vector.size() / 16, size_t{1} << 13, [&](size_t begin, size_t end) {
@@ -55,7 +56,7 @@ std::vector<float> gradient_like(size_t count) {
     base::Random random(1);
     std::vector<float> vector(count);
     for (float& value : vector) {
-        // Roughly a bell with long tails.
+        // Roughly a bell curve with long tails.
         const double u = random.uniform() + random.uniform() + random.uniform() - 1.5;
         value = static_cast<float>(1e-3 * u * u * u);
     }
@@ -70,7 +71,7 @@ void report_selection(const std::vector<float>& vector, size_t threads) {
     for (const double density : {0.001, 0.01, 0.1}) {
         const size_t k = top_count(vector.size(), density);
         const double whole = median_of([&] { (void)top_k(vector, k, pool); });
-        // As Spar-Reduce-Scatter among six does it.
+        // Divided as by Spar-Reduce-Scatter among six workers.
         const Division division(vector.size(), 6, density);
         const double blocks = median_of([&] {
             for (size_t b = 0; b < 6; ++b) {

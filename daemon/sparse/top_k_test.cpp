@@ -13,7 +13,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// Equal indices, and values equal bit by bit.
+// Checks that indices are equal and that values are equal bit by bit.
 void expect_same(const Entries& entries, const Chosen& expected, const std::string& what) {
     ASSERT_EQ(entries.size(), expected.size()) << what;
     size_t at = 0;
@@ -62,7 +62,7 @@ TEST(TopK, OrdersNanAboveInfinityAndNeverTakesAZero) {
     EXPECT_EQ(top_k(vector, 12, pool).size(), 9U);
 }
 
-// What a sample can be wrong about.
+// Vectors for which a sample can be wrong.
 std::vector<std::pair<std::string, std::vector<float>>> large_vectors() {
     const size_t size = 150007;
     base::Random random(5);

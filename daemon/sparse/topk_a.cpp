@@ -12,8 +12,8 @@ Task<Result<Entries>> topk_a(Exchange& exchange) {
     const Frame frame = exchange.frame(0);
     const Entries own = co_await cut_aside(exchange, 0, frame.k);
     exchange.collection.settle();
-    // Recursive doubling in SparCML, which needs a power of two; Bruck's costs the same and does
-    // not.
+    // SparCML uses recursive doubling, which needs a power of two. Bruck's all-gather costs the
+    // same and works for any number.
     Result<std::vector<Entries>> all =
         co_await gather_entries(exchange, ring_of_all(exchange.P(), exchange.w()),
                                 SparsePhase::gather, std::vector<Frame>(exchange.P(), frame), own);

@@ -1,5 +1,5 @@
-// TopkA (SparCML; Renggli et al. 2019): everybody's top k to everybody, summed by each. Nothing is
-// cut on the way, so up to P·k entries result.
+// TopkA (SparCML; Renggli et al. 2019). Every worker sends its top k to every worker, and each
+// worker sums them. Nothing is cut on the way, so the result has up to P·k entries.
 #pragma once
 
 #include "base/result.h"
@@ -8,7 +8,7 @@
 
 namespace pace::sparse {
 
-// exchange.collection has one block, the whole vector. As spar_dl().
+// exchange.collection has one block, the whole vector. Returns and ends as spar_dl() does.
 base::Task<base::Result<Entries>> topk_a(Exchange& exchange);
 
 }  // namespace pace::sparse

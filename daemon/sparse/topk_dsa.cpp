@@ -14,7 +14,7 @@ using base::Task;
 
 namespace {
 
-// A part's first byte.
+// Values of a part's first byte.
 constexpr std::byte kSparsePart{0};
 constexpr std::byte kDensePart{1};
 
@@ -57,8 +57,8 @@ Result<Entries> decode_dense(WireFormat format, size_t length, std::span<const s
     return entries;
 }
 
-// With the papers' 8 bytes an entry and 4 an element, a part turns dense when it is more than half
-// full.
+// An entry takes 8 bytes in the papers' format, and an element takes 4. So a part becomes dense if
+// more than half of it is filled.
 Bytes encode_part(WireFormat format, size_t length, const Entries& entries) {
     const Frame frame{length, entries.size()};
     const size_t sparse_size = coded_bytes_max(format, frame);
@@ -78,11 +78,11 @@ Result<Entries> decode_part(WireFormat format, size_t length,
     return decode_counted(format, length, length, bytes_untrusted.subspan(1));
 }
 
-// What the owner of `range` has of all; by worker, so that the sum is always the same.
-// Zeros are dropped. Also what rounding takes away.
+// The sum of all workers' parts of the range. Workers are summed in order, so that the sum is
+// always the same. Zeros are dropped.
 struct Sum {
     Entries total;
-    Entries errors;  // in indices of the whole vector
+    Entries errors;  // what rounding takes away, with indices of the whole vector
 };
 Result<Sum> sum_parts(WireFormat format, const Block& range, const std::vector<Bytes>& parts) {
     std::vector<Entries> lists;
@@ -111,54 +111,68 @@ Result<Entries> join_parts(WireFormat format, const Division& ranges,
     return all;
 }
 
-}  // namespace
-
-Task<Result<Entries>> topk_dsa(Exchange& exchange) {
-    const WireFormat format = exchange.format();
-    const Ring ring = ring_of_all(exchange.P(), exchange.w());
-    const Frame whole = exchange.frame(0);
-    const Division ranges(whole.length, exchange.P(), exchange.options.density);
-    // A dense range of the longest, or a part as sparse as may be sent.
-    const size_t size_max = 1 + dense_bytes(format, whole.length / exchange.P() + 1) + kCountBytes;
-
-    // Split.
-    const Entries own = co_await cut_aside(exchange, 0, whole.k);
+// Gives each worker the parts of its range. Returns all workers' parts of this one's.
+Task<Result<std::vector<Bytes>>> send_parts(Exchange& exchange, const Division& ranges,
+                                            size_t size_max) {
+    const Entries own = co_await cut_aside(exchange, 0, exchange.frame(0).k);
     std::vector<Bytes> outgoing(exchange.P());
-    const std::function<void()> split = [&] {
+    const std::function<void()> encode_all = [&] {
         for (size_t r = 0; r < exchange.P(); ++r) {
             const Block range = ranges.block(r);
-            outgoing[r] = encode_part(format, range.length(), slice(own, range.begin, range.end));
+            outgoing[r] =
+                encode_part(exchange.format(), range.length(), slice(own, range.begin, range.end));
         }
     };
-    co_await exchange.aside.run(split);
-    Result<std::vector<Bytes>> incoming =
-        co_await all_to_all(exchange.communicator, ring, std::move(outgoing), size_max);
-    if (!incoming) co_return std::move(incoming).error();
+    co_await exchange.aside.run(encode_all);
+    const Ring ring = ring_of_all(exchange.P(), exchange.w());
+    co_return co_await all_to_all(exchange.communicator, ring, std::move(outgoing), size_max);
+}
 
-    const Block mine = ranges.block(exchange.w());
+// Returns the sum of the range as it travels, and keeps what rounding takes away.
+Task<Result<Bytes>> sum_range(Exchange& exchange, Block range, const std::vector<Bytes>& parts) {
     std::optional<Result<Sum>> sum;
     Bytes part;
-    const std::function<void()> add_up = [&] {
-        sum = sum_parts(format, mine, *incoming);
-        if (*sum) part = encode_part(format, mine.length(), (*sum)->total);
+    const std::function<void()> add = [&] {
+        sum = sum_parts(exchange.format(), range, parts);
+        if (*sum) part = encode_part(exchange.format(), range.length(), (*sum)->total);
     };
-    co_await exchange.aside.run(add_up);
+    co_await exchange.aside.run(add);
     if (!*sum) co_return exchange.fail(std::move(*sum).error());
     co_await keep(exchange, 0, (*sum)->errors, {});
-    exchange.collection.settle();
+    co_return part;
+}
 
-    // All-gather.
+Task<Result<Entries>> gather_sums(Exchange& exchange, const Division& ranges, const Bytes& part,
+                                  size_t size_max) {
+    const Ring ring = ring_of_all(exchange.P(), exchange.w());
     Result<GatheredParts> gathered =
         co_await gather_parts(exchange.communicator, exchange.aside, ring, part, size_max, 0);
     if (!gathered) co_return std::move(gathered).error();
     std::optional<Result<Entries>> joined;
     const std::function<void()> join = [&] {
-        joined = join_parts(format, ranges, gathered->parts);
+        joined = join_parts(exchange.format(), ranges, gathered->parts);
     };
     co_await exchange.aside.run(join);
     if (!*joined) co_return exchange.fail(std::move(*joined).error());
-    Entries all = std::move(**joined);
-    co_await finish_aside(exchange, 0, all);
+    co_return std::move(**joined);
+}
+
+}  // namespace
+
+Task<Result<Entries>> topk_dsa(Exchange& exchange) {
+    const size_t length = exchange.frame(0).length;
+    const Division ranges(length, exchange.P(), exchange.options.density);
+    // The size of the longest range if it is dense, or of a part that is as sparse as may be sent.
+    const size_t size_max =
+        1 + dense_bytes(exchange.format(), length / exchange.P() + 1) + kCountBytes;
+    Result<std::vector<Bytes>> parts = co_await send_parts(exchange, ranges, size_max);
+    if (!parts) co_return std::move(parts).error();
+    Result<Bytes> sum = co_await sum_range(exchange, ranges.block(exchange.w()), *parts);
+    if (!sum) co_return std::move(sum).error();
+    exchange.collection.settle();
+    Result<Entries> all = co_await gather_sums(exchange, ranges, *sum, size_max);
+    if (!all) co_return all;
+    co_await finish_aside(exchange, 0, *all);
     co_return all;
 }
 

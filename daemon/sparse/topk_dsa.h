@@ -1,6 +1,7 @@
-// TopkDSA (SparCML's dynamic split all-gather; Renggli et al. 2019): each worker owns an equal range
-// of indices; everybody sends its part of the top k straight to the owner, who sums, and sends its
-// sum as a dense range where that is smaller; then an all-gather.
+// TopkDSA (SparCML's dynamic split all-gather; Renggli et al. 2019). Each worker owns an equal
+// range of indices. Every worker sends each part of its top k directly to the part's owner. The
+// owner sums the parts. It sends the sum as a dense range if that is smaller. An all-gather
+// follows.
 #pragma once
 
 #include "base/result.h"
@@ -9,7 +10,7 @@
 
 namespace pace::sparse {
 
-// exchange.collection has one block, the whole vector. As spar_dl().
+// exchange.collection has one block, the whole vector. Returns and ends as spar_dl() does.
 base::Task<base::Result<Entries>> topk_dsa(Exchange& exchange);
 
 }  // namespace pace::sparse

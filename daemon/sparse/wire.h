@@ -1,11 +1,11 @@
-// wire: the entries of one block as bytes.
+// wire: codes the entries of one block as bytes.
 //
 //     | count u32 | indices | values |        little-endian, nothing aligned
 //
-// indices: `plain`, 4 bytes each (the papers' format), or `elias_fano`. values: rounding.h. A block
-// of given length, cut to k, takes at most coded_bytes_max() bytes, and exactly that many when it
-// has k entries, which is the rule: both sides of a message know its size beforehand, and a block
-// with fewer is padded with zeros.
+// Indices are `plain`, with 4 bytes each (the papers' format), or `elias_fano`. rounding.h
+// describes the values. A block of given length that is cut to k takes at most coded_bytes_max()
+// bytes. With k entries, the usual case, it takes exactly that many. A block with fewer entries is
+// padded with zeros. So both sides of a message know its size beforehand.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ struct WireFormat {
     ValueFormat value = ValueFormat::f32;
 };
 
-// What both sides know of a block: its length, and the most entries that it may have (k <= length).
+// What both sides know of a block: its length, and the greatest number of its entries (k <=
+// length).
 struct Frame {
     size_t length = 0;
     size_t k = 0;
@@ -38,22 +39,24 @@ inline size_t coded_bytes_max(WireFormat format, Frame frame) {
     return coded_bytes(format, frame, frame.k);
 }
 
-// `entries` are at most frame.k, with values that rounding does not change. `out` has at least
-// coded_bytes() of them; what is left is zeroed.
+// `entries` has at most frame.k entries. Rounding does not change their values. `out` has at least
+// coded_bytes() bytes. The bytes that remain are zeroed.
 void encode(WireFormat format, Frame frame, const Entries& entries, std::span<std::byte> out);
 
-// The reverse, of bytes from outside: ErrorKind::corrupt unless they hold at most frame.k strictly
-// increasing indices below frame.length, and zeros after them. Any bytes, any size.
+// Decodes bytes from outside. Returns ErrorKind::corrupt unless they hold at most frame.k strictly
+// increasing indices below frame.length, and zeros after the entries. Accepts any bytes of any
+// size.
 base::Result<Entries> decode(WireFormat format, Frame frame,
                              std::span<const std::byte> bytes_untrusted);
 
-// As decode(), with frame.k read from the bytes, which must have exactly the size that this gives,
-// and be at most `k_max`: for messages of a size of their own, written with frame.k = their count.
+// Does the same for messages whose frame.k was their number of entries when they were written.
+// frame.k is read from the bytes and must be at most `k_max`. The bytes must have exactly the size
+// that follows from it.
 base::Result<Entries> decode_counted(WireFormat format, size_t length, size_t k_max,
                                      std::span<const std::byte> bytes_untrusted);
 
-// Rounds every value to what the receiver gets, drops those that become zero, and returns what is
-// taken away.
+// Rounds every value to the value that the receiver gets, drops the values that become zero, and
+// returns what rounding takes away.
 Entries round_entries(Entries& entries, ValueFormat format);
 
 }  // namespace pace::sparse

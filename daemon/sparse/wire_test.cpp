@@ -20,7 +20,7 @@ std::vector<WireFormat> formats() {
     return all;
 }
 
-// `count` of `length` indices, at random; values that every format holds.
+// Returns `count` random indices below `length`, with values that every format holds exactly.
 Entries random_entries(size_t length, size_t count, base::Random& random) {
     Entries entries;
     for (size_t i = 0; i < length; ++i)
@@ -74,7 +74,7 @@ TEST(Wire, CompressedEntriesTakeAtMostHalfOfThePapersBytes) {
     const auto plain = coded_bytes_max({IndexFormat::plain, ValueFormat::f32}, frame);
     EXPECT_EQ(plain, kCountBytes + 8 * frame.k);
     EXPECT_LE(2 * coded_bytes_max({IndexFormat::elias_fano, ValueFormat::f16}, frame), plain);
-    // 8.6 bits an index; the least possible is log2 of the binomial, 8.1.
+    // 8.6 bits an index. The least possible number is log2 of the binomial, 8.1.
     EXPECT_LE(8 * elias_fano_bytes(frame.length, frame.k, frame.k), 87 * frame.k / 10);
 }
 
@@ -98,6 +98,24 @@ TEST(Wire, RefusesWhatIsOutOfOrderOrBounds) {
         EXPECT_FALSE(decode(format, {10, 3}, std::vector<std::byte>(size)).ok());
 }
 
+// A valid message with a few bits changed. Sometimes it is also cut or prolonged.
+std::vector<std::byte> spoiled_message(WireFormat format, const Frame& frame,
+                                       base::Random& random) {
+    std::vector<std::byte> bytes(coded_bytes_max(format, frame));
+    encode(format, frame, random_entries(frame.length, frame.k, random), bytes);
+    for (size_t i = 0; i < random.below(4); ++i)
+        bytes[random.below(bytes.size())] ^= static_cast<std::byte>(1U << random.below(8));
+    if (random.below(4) == 0) bytes.resize(random.below(bytes.size() + 9));
+    return bytes;
+}
+
+std::vector<std::byte> noise(base::Random& random) {
+    std::vector<std::byte> bytes(random.below(200));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
+    if (bytes.size() > 3) bytes[1] = bytes[2] = bytes[3] = std::byte{0};
+    return bytes;
+}
+
 TEST(Wire, WhateverBytesComeNothingOutOfBoundsIsDecoded) {
     base::Random random(2);
     size_t accepted = 0;
@@ -105,20 +123,8 @@ TEST(Wire, WhateverBytesComeNothingOutOfBoundsIsDecoded) {
         for (size_t trial = 0; trial < 4000; ++trial) {
             const Frame frame{random.below(300), 0};
             const Frame cut{frame.length, random.below(frame.length + 2)};
-            std::vector<std::byte> bytes;
-            if (trial % 2 == 0 && cut.k <= cut.length) {
-                // A true message with a few bits changed, at times cut or prolonged.
-                bytes.resize(coded_bytes_max(format, cut));
-                encode(format, cut, random_entries(cut.length, cut.k, random), bytes);
-                for (size_t i = 0; i < random.below(4); ++i)
-                    bytes[random.below(bytes.size())] ^=
-                        static_cast<std::byte>(1U << random.below(8));
-                if (random.below(4) == 0) bytes.resize(random.below(bytes.size() + 9));
-            } else {
-                bytes.resize(random.below(200));
-                for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
-                if (bytes.size() > 3) bytes[1] = bytes[2] = bytes[3] = std::byte{0};
-            }
+            const bool is_valid = trial % 2 == 0 && cut.k <= cut.length;
+            const auto bytes = is_valid ? spoiled_message(format, cut, random) : noise(random);
             for (const bool counted : {false, true}) {
                 const auto decoded = counted ? decode_counted(format, cut.length, cut.k, bytes)
                                              : decode(format, cut, bytes);
@@ -147,7 +153,8 @@ TEST(Wire, RoundingHandsBackWhatItTakes) {
     for (size_t i = 0; i < values.size(); ++i)
         entries.push_back(static_cast<uint32_t>(i), values[i]);
     const Entries errors = round_entries(entries, ValueFormat::f16);
-    // Too large for f16 becomes the greatest finite, too small is not sent at all.
+    // A value too large for f16 becomes the greatest finite value. A value too small is not sent at
+    // all.
     EXPECT_EQ(entries.indices, (base::LargeVector<uint32_t>{0, 1, 2, 4, 5}));
     EXPECT_EQ(entries.values[2], -65504.0F);
     EXPECT_EQ(entries.values[3], inf);

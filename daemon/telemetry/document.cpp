@@ -74,7 +74,7 @@ json gpus_of(const DocumentSource& source) {
     if (source.cuda_version != 0)
         gpus["driver_cuda"] =
             fmt::format("{}.{}", source.cuda_version / 1000, source.cuda_version % 1000 / 10);
-    // Where UCX moves a GPU's memory itself it will say so here.
+    // To be changed when UCX moves GPU memory itself.
     constexpr std::string_view kThroughHost = "through pinned memory of the host";
     if (source.nccl != 0) {
         gpus["nccl"] = protocol::nccl_text(source.nccl);
@@ -118,6 +118,23 @@ json users_of(const DocumentSource& source) {
     return users;
 }
 
+json limits_of(const DocumentSource& source) {
+    return {{"client_bytes_max", source.limits.bytes_max},
+            {"client_buffers_max", source.limits.buffers_max},
+            {"clients_max", source.clients_max},
+            {"user_bytes_max", source.accounts.user_bytes_max},
+            {"user_buffers_max", source.accounts.user_buffers_max},
+            {"user_clients_max", source.accounts.user_clients_max},
+            {"memory_max", source.accounts.memory_max}};
+}
+
+json loop_of(const DocumentSource& source) {
+    return {{"longest_ms", base::to_seconds(source.loop_longest.took) * 1e3},
+            {"longest_callback", source.loop_longest.origin},
+            {"long_callbacks", source.loop_long_steps},
+            {"heartbeat_late_ms", base::to_seconds(source.heartbeat_late) * 1e3}};
+}
+
 }  // namespace
 
 std::string daemon_document(const DocumentSource& source) {
@@ -146,21 +163,10 @@ std::string daemon_document(const DocumentSource& source) {
         {"shards", shards_of(source)},
         {"waits", waits_of(source)},
         {"gpus", gpus_of(source)},
-        {"limits",
-         {{"client_bytes_max", source.limits.bytes_max},
-          {"client_buffers_max", source.limits.buffers_max},
-          {"clients_max", source.clients_max},
-          {"user_bytes_max", source.accounts.user_bytes_max},
-          {"user_buffers_max", source.accounts.user_buffers_max},
-          {"user_clients_max", source.accounts.user_clients_max},
-          {"memory_max", source.accounts.memory_max}}},
+        {"limits", limits_of(source)},
         {"memory", {{"buffers", source.memory_used}}},
         {"counters", counters_of(source.counters)},
-        {"loop",
-         {{"longest_ms", base::to_seconds(source.loop_longest.took) * 1e3},
-          {"longest_callback", source.loop_longest.origin},
-          {"long_callbacks", source.loop_long_steps},
-          {"heartbeat_late_ms", base::to_seconds(source.heartbeat_late) * 1e3}}},
+        {"loop", loop_of(source)},
     };
     return document.dump();
 }

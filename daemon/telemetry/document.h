@@ -1,4 +1,5 @@
-// The "daemon" document: what one daemon says of itself, as JSON. pacectl shows it; doctor checks it.
+// Document: the "daemon" document, one daemon's report about itself, as JSON. pacectl shows it;
+// doctor checks it.
 #pragma once
 
 #include <map>
@@ -19,9 +20,9 @@ struct DocumentSource {
     base::TimePoint started;
     std::string controller;  // empty: embedded
     bool controller_reachable = false;
-    std::string controller_problem;  // why it is not attached; empty: it is, or nothing is known
+    std::string controller_problem;  // why it is not attached; empty: attached or unknown
     std::string transport;
-    std::string transports;  // what it may move data with, in its own words (UCX_TLS)
+    std::string transports;  // transports that it may use, as UCX names them (UCX_TLS)
     std::string devices;
     size_t address_bytes = 0;
     uint64_t messages_unexpected = 0;
@@ -36,13 +37,14 @@ struct DocumentSource {
     std::vector<Engine::JobWait> waits;
     std::vector<device::Devices::Summary> gpus;
     std::string gpus_absent;  // why there is none
-    int cuda_version = 0;     // of the driver, 13000: 13.0; 0: no driver
-    uint32_t nccl = 0;        // that is used among GPUs (protocol/nccl.h); 0: none
+    int cuda_version = 0;     // version of the driver, 13000: 13.0; 0: no driver
+    uint32_t nccl = 0;        // version used among GPUs (protocol/nccl.h); 0: none
     std::string nccl_absent;  // why there is none
     Counters counters;
-    base::LoopWatch::Step loop_longest;  // callback of the event loop
-    uint64_t loop_long_steps = 0;        // those that took longer than they may
-    base::Duration heartbeat_late{};     // what many of them together made of the heartbeats
+    base::LoopWatch::Step loop_longest;  // longest callback of the event loop
+    uint64_t loop_long_steps = 0;        // callbacks that took longer than allowed
+    // Lateness of the heartbeats, which many long callbacks together can cause.
+    base::Duration heartbeat_late{};
 };
 
 std::string daemon_document(const DocumentSource& source);

@@ -45,7 +45,7 @@ base::Result<> write_file(const fs::path& path, std::string_view text) {
     return {};
 }
 
-// What is only half written is in nobody's way.
+// Writes to a temporary file first, so that a half-written file does no harm.
 base::Result<> keep_in(const fs::path& folder, const std::string& name, std::string_view text) {
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
         return base::make_errno_error(errno, "make " + folder.string());

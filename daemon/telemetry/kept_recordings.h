@@ -1,4 +1,5 @@
-// KeptRecordings: recordings in files of the state folder, of moments at which something went wrong. The newest few are kept.
+// KeptRecordings: recordings of failures, in files of the state folder. Only the newest few are
+// kept.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +16,18 @@ namespace pace::daemon {
 class KeptRecordings {
   public:
     static constexpr size_t kFilesMax = 8;
-    // What happens right after belongs to it, too.
+    // Time after a failure that its recording includes.
     static constexpr base::Duration kAftermath = std::chrono::seconds(1);
-    // One file for all that goes wrong at once.
+    // Failures within this interval share one file.
     static constexpr base::Duration kInterval = std::chrono::seconds(30);
 
-    // `begin` is called in the loop, with the reason, and returns what makes the document in another thread. An empty folder: nothing is
-    // kept. Nobody waits for the disk.
+    // `begin` is called in the loop with the reason; it returns a function that makes the document
+    // in another thread. With an empty folder nothing is kept. Nothing waits for the disk.
     using Begin = std::function<std::function<std::string()>(const std::string& reason)>;
     KeptRecordings(base::EventLoop& loop, std::filesystem::path folder, Begin begin)
         : loop_(loop), folder_(std::move(folder)), begin_(std::move(begin)) {}
 
-    // The reason is one word.
+    // Keeps a recording. `reason` is one word.
     void keep(std::string_view reason);
 
   private:
@@ -40,7 +41,8 @@ class KeptRecordings {
     base::BackgroundThread disk_;
 };
 
-// Where a service's state is, as systemd says it ($STATE_DIRECTORY), and the recordings in it. Empty: there is none.
+// The folder for recordings in the service's state folder, which systemd names in $STATE_DIRECTORY.
+// Empty: there is none.
 std::filesystem::path recordings_folder();
 
 }  // namespace pace::daemon

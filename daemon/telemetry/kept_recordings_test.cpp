@@ -83,7 +83,7 @@ TEST_F(KeptRecordingsTest, TheOldestFilesGo) {
     for (int i = 0; i < 12; ++i)
         std::ofstream(folder_ / fmt::format("recording-2001{:04}T000000.000Z-old.json", i)) << i;
     std::ofstream(folder_ / "another.txt") << "stays";
-    make(folder_)->keep("excluded");  // and ends before it was written
+    make(folder_)->keep("excluded");  // and is destroyed before the file is written
     EXPECT_EQ(files().size(), 13U);
     const auto kept = make(folder_);
     kept->keep("excluded");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -50,7 +51,7 @@ std::string_view name_of_word(uint8_t word) {
     return "other";
 }
 
-// The detail in words, which are the kind's own.
+// The record's detail in words, which depend on its kind.
 std::string_view detail_of(const Record& record) {
     switch (record.kind) {
         case RecordKind::call_begins:
@@ -76,7 +77,7 @@ std::string_view failure_of(const Record& record) {
     return base::error_kind_name(static_cast<base::ErrorKind>(record.detail_2));
 }
 
-// No name in it has to be escaped.
+// No name in a row needs escaping.
 void append_row(fmt::memory_buffer& text, const Record& record) {
     fmt::format_to(std::back_inserter(text), R"([{},"{}",{},{},{},{},{},"{}","{}",[)", record.at_ns,
                    name_of(record.kind), record.job, record.rank, record.node, record.number,
@@ -87,16 +88,16 @@ void append_row(fmt::memory_buffer& text, const Record& record) {
     fmt::format_to(std::back_inserter(text), "],{}]", record.members);
 }
 
-json names_of(const Recorder::Names& names) {
+template <typename Value>
+json by_number(const std::map<uint32_t, Value>& values) {
     json object = json::object();
-    for (const auto& [number, name] : names) object[std::to_string(number)] = name;
+    for (const auto& [number, value] : values) object[std::to_string(number)] = value;
     return object;
 }
 
 json clock_of(const RecordingFacts& facts) {
-    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
     const uint64_t ago_ns = base::now_ns() - facts.now_ns;
-    const auto unix_ns = static_cast<uint64_t>(std::chrono::nanoseconds(since_1970).count());
+    const auto unix_ns = static_cast<uint64_t>(base::since_1970().count());
     json clock = {{"now_ns", facts.now_ns},
                   {"unix_ns", unix_ns - ago_ns},
                   {"controller_offset_ns", nullptr},
@@ -108,21 +109,32 @@ json clock_of(const RecordingFacts& facts) {
     return clock;
 }
 
+json head_of(const Recorder& recorder, const RecordingFacts& facts) {
+    return {{"recording", 1},
+            {"node", facts.node},
+            {"version", PACE_VERSION},
+            {"reason", facts.reason},
+            {"clock", clock_of(facts)},
+            {"written", recorder.written()},
+            {"jobs", by_number(recorder.jobs())},
+            {"runs", by_number(recorder.runs())},
+            {"nodes", by_number(recorder.nodes())}};
+}
+
+// A document without its end.
+fmt::memory_buffer begin_document(const json& head) {
+    const std::string said = head.dump(-1, ' ', true, json::error_handler_t::replace);
+    fmt::memory_buffer text;
+    fmt::format_to(std::back_inserter(text), "{},\"columns\":{}",
+                   std::string_view(said).substr(0, said.size() - 1), kColumns);
+    return text;
+}
+
 }  // namespace
 
 std::string recording(const Recorder& recorder, const RecordingFacts& facts) {
-    const json head = {{"recording", 1},
-                       {"node", facts.node},
-                       {"version", PACE_VERSION},
-                       {"reason", facts.reason},
-                       {"clock", clock_of(facts)},
-                       {"written", recorder.written()},
-                       {"jobs", names_of(recorder.jobs())},
-                       {"nodes", names_of(recorder.nodes())}};
-    const std::string said = head.dump(-1, ' ', true, json::error_handler_t::replace);
-    fmt::memory_buffer text;
-    fmt::format_to(std::back_inserter(text), "{},\"columns\":{},\"rows\":[",
-                   std::string_view(said).substr(0, said.size() - 1), kColumns);
+    fmt::memory_buffer text = begin_document(head_of(recorder, facts));
+    fmt::format_to(std::back_inserter(text), ",\"rows\":[");
     bool is_first = true;
     recorder.for_each([&](const Record& record) {
         fmt::format_to(std::back_inserter(text), "{}\n", std::exchange(is_first, false) ? "" : ",");
@@ -132,9 +144,35 @@ std::string recording(const Recorder& recorder, const RecordingFacts& facts) {
     return fmt::to_string(text);
 }
 
+std::string recording_part(const Recorder& recorder, const RecordingFacts& facts,
+                           const RecordingPart& part) {
+    constexpr size_t kEndBytes = 128;
+    fmt::memory_buffer text = begin_document(head_of(recorder, facts));
+    fmt::memory_buffer row;
+    const uint64_t first = std::clamp(part.from, recorder.oldest(), recorder.written());
+    uint64_t next = first;
+    fmt::format_to(std::back_inserter(text), ",\"first\":{},\"rows\":[", first);
+    for (; next < recorder.written(); ++next) {
+        row.clear();
+        append_row(row, recorder.at(next));
+        if (text.size() + row.size() + kEndBytes > part.bytes_max) break;
+        fmt::format_to(std::back_inserter(text), "{}\n", next == first ? "" : ",");
+        text.append(row);
+    }
+    fmt::format_to(std::back_inserter(text), "],\"next\":{}}}\n", next);
+    return fmt::to_string(text);
+}
+
 std::function<std::string()> begin_recording(const Recorder& recorder, RecordingFacts facts) {
     return [copy = std::make_shared<const Recorder>(recorder), facts = std::move(facts)] {
         return recording(*copy, facts);
+    };
+}
+
+std::function<std::string()> begin_recording_part(const Recorder& recorder, RecordingFacts facts,
+                                                  RecordingPart part) {
+    return [copy = std::make_shared<const Recorder>(recorder), facts = std::move(facts), part] {
+        return recording_part(*copy, facts, part);
     };
 }
 

@@ -22,7 +22,7 @@ json document_of(const Recorder& recorder, const RecordingFacts& facts = {"n1", 
     return json::parse(recording(recorder, facts));
 }
 
-// A row with its columns' names.
+// A row as an object with the names of its columns.
 json row_of(const json& document, size_t index) {
     json row;
     for (size_t i = 0; i < document["columns"].size(); ++i)
@@ -42,6 +42,7 @@ TEST(Recording, OfNothingIsADocument) {
 TEST(Recording, HasEachRecordInWords) {
     Recorder recorder;
     recorder.name_job(4, "fashion \"x\"\xff");
+    recorder.name_run(4, 1001);
     recorder.note({.kind = RecordKind::call_begins,
                    .detail = static_cast<uint8_t>(protocol::Verb::reduce),
                    .job = 4,
@@ -60,6 +61,7 @@ TEST(Recording, HasEachRecordInWords) {
     recorder.note({.kind = RecordKind::view_committed, .job = 4}, ranks);
     const json document = document_of(recorder, {"n1", ClockOffset::Reading{-5, 2}, "suspended"});
     EXPECT_EQ(document["jobs"]["4"].get<std::string>().substr(0, 11), "fashion \"x\"");
+    EXPECT_EQ(document["runs"]["4"], 1001);
     EXPECT_EQ(document["clock"]["controller_offset_ns"], -5);
     EXPECT_EQ(document["reason"], "suspended");
     ASSERT_EQ(document["rows"].size(), 6U);
@@ -78,7 +80,7 @@ TEST(Recording, HasEachRecordInWords) {
     EXPECT_EQ(row_of(document, 5)["members"], json({4}));
 }
 
-// The event loop takes the first step: a full ring must not stop that for long.
+// The event loop runs the first step, so a full ring must not take long.
 TEST(Recording, OfAFullRingBeginsWithinMilliseconds) {
     Recorder recorder;
     for (uint64_t i = 0; i < Recorder::kRecords; ++i)

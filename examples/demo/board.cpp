@@ -19,7 +19,7 @@ namespace demo {
 struct Board::Head {
     uint32_t workers = 0;
     uint64_t parameters = 0;
-    sem_t news{};  // posted at the start and for each model handed in
+    sem_t news{};  // posted at the start and for each model that a worker hands in
     std::atomic<int64_t> started_ns;
     std::atomic<uint64_t> wanted;
     std::atomic<bool> stop;
@@ -70,7 +70,8 @@ Board Board::create(const std::string& path, uint32_t workers, uint64_t paramete
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) fail(path, std::strerror(errno));
     const size_t bytes = board_bytes(kHeadBytes, workers, parameters);
-    // posix_fallocate, not ftruncate: a full disk is an error here, not a SIGBUS later.
+    // The code uses posix_fallocate and not ftruncate. So a full disk is an error here, not a
+    // SIGBUS later.
     if (const int reason = posix_fallocate(fd, 0, static_cast<off_t>(bytes)); reason != 0) {
         close(fd);
         fail(path, std::strerror(reason));

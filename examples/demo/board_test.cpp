@@ -30,7 +30,7 @@ TEST_F(BoardTest, CollectsOneModelOfEveryWorkerPerQuestion) {
             if (rank == 0) board.start();
             float step = 0;
             while (!board.should_stop()) {
-                step = std::nextafter(step, HUGE_VALF);  // rises, however long nobody asks
+                step = std::nextafter(step, HUGE_VALF);  // rises until a model is asked for
                 board.hand_in(rank, std::vector<float>(3, step));
             }
         });
@@ -41,7 +41,7 @@ TEST_F(BoardTest, CollectsOneModelOfEveryWorkerPerQuestion) {
         evaluator.wait_for_models();
         const auto model = evaluator.model(1);
         EXPECT_GT(model[0], before);
-        EXPECT_EQ(model[0], model[2]);  // whole, and at rest while it is read
+        EXPECT_EQ(model[0], model[2]);  // whole, and unchanged while it is read
         before = model[0];
     }
     evaluator.stop();

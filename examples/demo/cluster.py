@@ -26,7 +26,7 @@ class Cluster:
         stop_all(self._processes)
 
     def endpoint(self, rank, workers):
-        """Where a worker finds its daemon: neighbours in rank share one."""
+        """The endpoint of a worker's daemon. Neighbours in rank share a daemon."""
         return f"unix:{self._sockets[rank * len(self._sockets) // workers]}"
 
     def check(self):
@@ -50,7 +50,7 @@ class Cluster:
             daemon.wait_for_line("ready", READY_SECONDS)
 
     def _way_to(self, controller):
-        """The address at which one daemon finds the controller, whose own is given."""
+        """The address at which one daemon finds the controller. `controller` is the controller's own address."""
         return controller
 
     def _spawn(self, name, command):

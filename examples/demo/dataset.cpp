@@ -33,8 +33,9 @@ uint32_t read_big_endian(gzFile file, const std::string& path) {
            uint32_t{bytes[3]};
 }
 
-// An IDX file of bytes: 0x0000'08'DD, where DD is the number of dimensions; each dimension; the
-// bytes. Returns the bytes of all examples, which have `example_size` each.
+// Reads an IDX file of bytes: 0x0000'08'DD, where DD is the number of dimensions, then the size of
+// each dimension, then the bytes. Returns the bytes of all examples. Each example has
+// `example_size` bytes.
 std::vector<uint8_t> read_idx(const std::string& path, uint32_t dimensions, size_t example_size) {
     const GzipFile file(gzopen(path.c_str(), "rb"));
     if (!file)

@@ -76,12 +76,12 @@ def compare(flags, programs, folder):
 
 
 def present(runs, flags):
-    """The table, the picture and the JSON file; raises DemoError if the runs did not do what they should."""
+    """Writes the table, the picture and the JSON file. Raises DemoError if the runs were not as they should be."""
     print("\n" + report.table(runs, flags))
     if flags.json:
         report.write_json(runs, flags, flags.json)
         print(f"\nfigures: {flags.json.absolute()}")
-    import picture  # slow to load, and not needed before
+    import picture  # slow to load, and not needed earlier
     picture.draw(runs, flags, flags.picture)
     print(f"\npicture: {flags.picture.absolute()}")
     for run in runs:
@@ -93,7 +93,7 @@ def present(runs, flags):
 
 def main():
     flags = parse_flags()
-    # A polite kill ends the demo as Ctrl-C does: what it started is stopped first.
+    # SIGTERM ends the demo as Ctrl-C does: its processes are stopped first.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     begin = time.monotonic()
     folder = tempfile.mkdtemp(prefix="pace-demo-")

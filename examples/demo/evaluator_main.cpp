@@ -1,9 +1,9 @@
 // demo-evaluator: watches one run. At fixed intervals it collects the model of every worker,
-// averages them, measures that average on the whole test set, and prints one JSON line. When the
-// mean of the last three accuracies has reached the target it stops the run.
+// averages the models, measures the average on the whole test set, and prints one JSON line. When
+// the mean of the last three accuracies has reached the target, it stops the run.
 //
-// A model's time is when its last part was handed in, not when the measuring of it ended, and the
-// workers train on meanwhile: the measuring is not part of what is measured.
+// A model's time is the time when its last part was handed in, not the end of its measurement. The
+// workers train on meanwhile. So the measurement is not part of the measured time.
 #include <algorithm>
 #include <cstdio>
 #include <deque>
@@ -92,7 +92,8 @@ void evaluate(const EvaluatorOptions& options) {
                {"reached", reached},
                {"steps", now.steps},
                {"exchanges", now.exchanges}});
-        // Said before it is done, so that nobody sees the end of a run before its last line.
+        // The line is printed before the run is stopped, so that no process sees the end of a run
+        // before its last line.
         if (reached || now.seconds >= options.seconds_max) board.stop();
     }
 }

@@ -1,4 +1,5 @@
-// EventLog: one JSON line per exchange, from which the demo's picture of who met whom is drawn.
+// EventLog: one JSON line per exchange. The demo draws its picture of the meetings from these
+// lines.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace demo {
 
 class EventLog {
   public:
-    // An empty path makes a log that keeps nothing. Throws std::runtime_error.
+    // With an empty path, the log keeps nothing. Throws std::runtime_error.
     explicit EventLog(const std::string& path);
 
     void write(double seconds, uint64_t step, const Outcome& outcome);

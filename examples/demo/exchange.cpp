@@ -10,7 +10,8 @@
 namespace demo {
 namespace {
 
-// How often a worker that waits looks up: is the run over, is its model wanted?
+// The interval at which a waiting worker checks whether the run is over and whether its model is
+// wanted.
 constexpr int64_t kLookMs = 50;
 constexpr int64_t kLeaveMs = 10'000;
 
@@ -71,7 +72,8 @@ Outcome Exchange::run(const char* verb, const Begin& begin,
             if (status == PACE_TIMEOUT && should_leave())
                 check(verb, pace_request_cancel(session_.get(), request, &error), error);
         }
-        // The failure was elsewhere and the buffers are as they were: the same call again is right.
+        // The failure was elsewhere, and the buffers are unchanged. So the same call again is
+        // right.
         if (status == PACE_ABORTED) continue;
         if (status != PACE_CANCELED) check(verb, status, error);
         outcome.done = status == PACE_OK;

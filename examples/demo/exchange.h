@@ -1,5 +1,5 @@
-// Exchange: the demo's thin C++ over pace.h. It opens the session, owns the buffers, and turns every
-// way a request can end into a value to handle or an exception that says what Pace said.
+// Exchange: the demo's thin C++ layer over pace.h. It opens the session and owns the buffers. It
+// turns every end of a request into a value to handle, or into an exception with Pace's message.
 #pragma once
 
 #include <pace.h>
@@ -20,7 +20,8 @@ struct Buffer {
 
 // How an exchange ended. `members` are in the order of their ranks.
 struct Outcome {
-    bool done = false;  // false: canceled, because the worker wants to leave
+    // False means that the exchange was canceled, because the worker wants to leave.
+    bool done = false;
     pace_request_info info{};
     std::vector<pace_member> members;
 };
@@ -30,22 +31,24 @@ class Exchange {
     // Joins the job. Throws std::runtime_error.
     explicit Exchange(const Options& options);
 
-    // The buffer lives as long as this.
+    // The buffer lives as long as this object.
     Buffer make_buffer(size_t count);
 
-    // The verbs: each begins and waits. Throw std::runtime_error when Pace reports a fault.
+    // Each of these functions begins a call and waits for it. They throw std::runtime_error if Pace
+    // reports an error.
     Outcome broadcast(const Buffer& buffer, uint32_t root);
     Outcome barrier();
     Outcome reduce(const Buffer& buffer, uint64_t iteration);
 
-    // Calls `meanwhile` now and then as long as the others are waited for.
+    // Calls `meanwhile` now and then while it waits for the others.
     Outcome sync(const std::vector<pace_buffer>& buffers, const std::function<void()>& meanwhile);
 
-    // As soon as `should_leave` says so, a worker that no group has taken stops waiting for one.
+    // When `should_leave` says so, a worker that no group has taken stops waiting for a group.
     Outcome average(const Buffer& buffer, uint64_t iteration,
                     const std::function<bool()>& should_leave);
 
-    // Leaves the job in order. Without it, as when something is thrown, the worker counts as one that died.
+    // Leaves the job in order. Without this call, for example after an exception, the worker counts
+    // as one that died.
     void leave();
 
   private:

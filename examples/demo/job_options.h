@@ -1,4 +1,4 @@
-// JobOptions: what a worker's command line says about its job, in the words of pace.h.
+// JobOptions: the options of a worker's job from its command line, in the words of pace.h.
 #pragma once
 
 #include <pace.h>
@@ -11,7 +11,7 @@ namespace demo {
 
 class JobOptions {
   public:
-    // Keeps pointers into `options`.
+    // The object keeps pointers into `options`.
     explicit JobOptions(const Options& options);
     JobOptions(const JobOptions&) = delete;
     JobOptions& operator=(const JobOptions&) = delete;

@@ -7,7 +7,8 @@
 namespace demo {
 namespace {
 
-// Where the four parts lie in a run of floats: both layers' weights and biases, one after another.
+// The places of the four parts in a run of floats: both layers' weights and biases, one after
+// another.
 template <typename Scalar>
 struct Layers {
     template <typename Plain>

@@ -1,6 +1,7 @@
-// Network: a multilayer perceptron, 784 pixels to `hidden` rectified units to 10 classes, trained on
-// the mean cross-entropy. It holds no parameters: they lie where the caller says, in one run of
-// floats (for a worker, the buffer that Pace averages), and Eigen works on them in place.
+// Network: a multilayer perceptron from 784 pixels over `hidden` rectified units to 10 classes. It
+// is trained on the mean cross-entropy. The Network holds no parameters. The caller keeps them in
+// one run of floats, and Eigen works on them in place. For a worker this is the buffer that Pace
+// averages.
 #pragma once
 
 #include <span>
@@ -18,14 +19,15 @@ class Network {
     // Weights and biases of both layers.
     size_t parameter_count() const;
 
-    // He initialization of the weights; zero biases. The same seed gives the same parameters.
+    // Sets the weights by He initialization, and zero biases. The same seed gives the same
+    // parameters.
     void initialize(std::span<float> parameters, uint64_t seed) const;
 
     // Returns the mean cross-entropy of a batch, and writes its gradient.
     float gradient(std::span<const float> parameters, const Images& images, const Labels& labels,
                    std::span<float> ret_gradient);
 
-    // How many of the images get the right label.
+    // Returns how many of the images get the right label.
     size_t count_correct(std::span<const float> parameters, const Images& images,
                          std::span<const uint8_t> labels);
 
@@ -34,11 +36,12 @@ class Network {
 
     int hidden_;
     Eigen::MatrixXf activations_;  // hidden × batch
-    Eigen::MatrixXf outputs_;  // classes × batch: scores, then probabilities, then their errors
-    Eigen::MatrixXf errors_;   // hidden × batch
+    // classes × batch: first scores, then probabilities, then their errors.
+    Eigen::MatrixXf outputs_;
+    Eigen::MatrixXf errors_;  // hidden × batch
 };
 
-// The share of the data set's labels that the parameters get right.
+// Returns the share of the data set's labels that the parameters predict correctly.
 double accuracy_of(Network* network, std::span<const float> parameters, const Dataset& data);
 
 }  // namespace demo

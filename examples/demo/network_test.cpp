@@ -22,13 +22,14 @@ class NetworkTest : public testing::Test {
     const Labels labels_ = {3, 1, 4, 1, 9};
 };
 
-// The slope of the loss along one parameter, by central differences.
+// The slope of the loss along one parameter is computed by central differences.
 TEST_F(NetworkTest, GradientEqualsTheSlopeOfTheLoss) {
     std::vector<float> gradient(parameters_.size());
     std::vector<float> unused(parameters_.size());
     network_.gradient(parameters_, images_, labels_, gradient);
     constexpr float kStep = 1e-2F;
-    // The parts begin at 0, 6272, 6280 and 6360 (hidden = 8): some parameters of each.
+    // The parts begin at 0, 6272, 6280 and 6360 (hidden = 8). The test takes some parameters of
+    // each part.
     for (const size_t i :
          {0U, 100U, 3000U, 6271U, 6272U, 6279U, 6280U, 6300U, 6359U, 6360U, 6369U}) {
         const float original = parameters_[i];

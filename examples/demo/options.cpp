@@ -4,11 +4,9 @@
 
 namespace demo {
 
-std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) {
-    Options options;
-    CLI::App app("One worker of the demo: trains a small network on Fashion-MNIST through Pace.");
-    app.option_defaults()->always_capture_default();
+namespace {
 
+void add_job_options(CLI::App& app, Options& options) {
     app.add_option("--endpoint", options.endpoint, "the daemon, as unix:PATH; none: this node's");
     app.add_option("--job", options.job, "name of the job");
     app.add_option("--policy", options.policy, "who exchanges with whom")
@@ -23,7 +21,9 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--world", options.world, "number of workers")->check(CLI::PositiveNumber);
     app.add_option("--group-size", options.group_size,
                    "workers in a group; 0: the policy's default");
+}
 
+void add_round_options(CLI::App& app, Options& options) {
     app.add_option("--quorum", options.quorum, "whom a round of all-reduce waits for")
         ->check(CLI::IsMember({"all", "solo", "majority", "majority-strict", "count"}));
     app.add_option("--quorum-count", options.quorum_count, "how many, with --quorum count");
@@ -46,7 +46,9 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--dense-fallback", options.dense_fallback,
                    "whether dense is used where it is faster")
         ->check(CLI::IsMember({"automatic", "never"}));
+}
 
+void add_training_options(CLI::App& app, Options& options) {
     app.add_option("--data", options.data, "folder of the Fashion-MNIST files");
     app.add_option("--seed", options.seed, "of the initial model and the order of the data");
     app.add_option("--steps-max", options.steps_max, "local steps after which the worker leaves");
@@ -55,16 +57,28 @@ std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) 
     app.add_option("--learning-rate", options.learning_rate, "of gradient descent");
     app.add_option("--momentum", options.momentum, "share of the last step kept in the next");
     app.add_flag("--anneal", options.anneal, "the learning rate falls to 0 at --steps-max");
+}
 
+void add_speed_options(CLI::App& app, Options& options) {
     app.add_option("--step-ms", options.step_ms, "a step's time; what it does not use is slept");
     app.add_option("--slowdown", options.slowdown, "a step lasts so many times as long");
     app.add_option("--imbalance", options.imbalance, "who is delayed in a step, in turn")
         ->check(CLI::IsMember({"none", "one", "all"}));
     app.add_option("--delay-ms", options.delay_ms, "the unit of the imbalance's delays");
+}
 
+}  // namespace
+
+std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code) {
+    Options options;
+    CLI::App app("One worker of the demo: trains a small network on Fashion-MNIST through Pace.");
+    app.option_defaults()->always_capture_default();
+    add_job_options(app, options);
+    add_round_options(app, options);
+    add_training_options(app, options);
+    add_speed_options(app, options);
     app.add_option("--board", options.board, "the evaluator's file");
     app.add_option("--events", options.events, "file for one JSON line per exchange");
-
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

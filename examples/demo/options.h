@@ -1,4 +1,4 @@
-// Options: what one worker is told on its command line.
+// Options: the command line of one worker.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace demo {
 
 struct Options {
     // The job.
-    std::string endpoint;  // empty: this node's daemon
+    std::string endpoint;  // empty means this node's daemon
     std::string job = "demo";
     std::string policy = "partial-reduce";  // of the averaging family; or "all-reduce"
     std::string weights = "constant";       // or "dynamic"
@@ -19,12 +19,12 @@ struct Options {
     uint32_t world = 1;
     uint32_t group_size = 3;
 
-    // Of all-reduce; what each means is told in pace.h.
+    // Options of all-reduce. pace.h explains them.
     std::string quorum = "all";  // or "solo", "majority", "majority-strict", "count"
     uint32_t quorum_count = 0;
     std::string late = "accumulate";  // or "drop"
     std::string divide_by = "world";  // or "contributors"
-    uint32_t staleness_max = 0;       // 0: the default
+    uint32_t staleness_max = 0;       // 0 means the default
     uint32_t resync_every = 0;
     std::string compression = "none";  // or "spardl"
     std::string residuals = "global";  // or "partial", "local"
@@ -40,26 +40,27 @@ struct Options {
     int batch = 64;
     float learning_rate = 0.02F;
     float momentum = 0.9F;
-    bool anneal = false;  // the learning rate falls to 0 at steps_max, in a line
+    bool anneal = false;  // the learning rate falls linearly to 0 at steps_max
 
-    // The pace: a step lasts step_ms × slowdown, and what the imbalance adds (tempo.h), by sleeping
-    // what the computation leaves of it.
+    // The pace. A step lasts step_ms × slowdown, and the imbalance adds more (tempo.h). The worker
+    // sleeps for the time that the computation leaves.
     double step_ms = 30;
     double slowdown = 1;
     std::string imbalance = "none";  // or "one", "all"
     double delay_ms = 0;
 
     // The measuring.
-    std::string board;   // the evaluator's file; empty: none
-    std::string events;  // a file for one JSON line per exchange; empty: none
+    std::string board;   // the evaluator's file; empty means none
+    std::string events;  // a file for one JSON line per exchange; empty means none
 
     bool is_all_reduce() const { return policy == "all-reduce"; }
-    // Groups by turns: all workers average equally often.
+    // Returns whether groups take turns. Then all workers average equally often.
     bool averages_by_turns() const { return policy == "prague-static"; }
     bool waits_for_all() const { return quorum == "all"; }
 };
 
-// Nothing when the process should exit with *ret_exit_code: a wrong command line, or --help.
+// Returns nothing if the process should exit with *ret_exit_code, after a wrong command line or
+// --help.
 std::optional<Options> parse_options(int argc, char** argv, int* ret_exit_code);
 
 }  // namespace demo

@@ -1,8 +1,8 @@
-"""The picture of the runs: accuracy over time, and who met whom."""
+"""The picture of the runs: accuracy over time, and which workers met."""
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file, needs no display
+matplotlib.use("Agg")  # draws into a file and needs no display
 from matplotlib import pyplot  # noqa: E402
 
 from policies import forms_groups  # noqa: E402

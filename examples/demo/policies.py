@@ -1,4 +1,4 @@
-"""What the demo compares: a policy's name on its command line, and what it means to the trainer."""
+"""The compared policies: each policy's name on the demo's command line, and its flags for the trainer."""
 
 from training import Plan
 
@@ -14,11 +14,12 @@ POLICIES = {
     "auto": ["--policy", "auto"],
     "solo": ["--policy", "all-reduce", "--quorum", "solo"],
     "majority": ["--policy", "all-reduce", "--quorum", "majority"],
-    # Here the network is so fast that dense would be chosen, and nothing would be seen.
+    # This network is so fast that Pace would choose dense exchanges, and the compression would not
+    # show.
     "spardl": ["--policy", "all-reduce", "--compression", "spardl", "--dense-fallback", "never"],
 }
 
-# Compared unless told otherwise.
+# The policies that are compared by default.
 USUAL = ["all-reduce", "partial-constant", "partial-dynamic"]
 
 
@@ -27,12 +28,12 @@ def forms_groups(policy):
 
 
 def group_size_of(policy, flags):
-    """0: the policy's own, be it pairs, everyone, or what is chosen meanwhile."""
+    """Returns 0 for the policy's own size: pairs, all workers, or a size that is chosen during the run."""
     return 0 if policy in ("ad-psgd", "full", "prague-static", "auto") else flags.group_size
 
 
 def plan_of(policy, flags):
-    """One worker is slowed throughout."""
+    """The flags of a run in which one worker is slow throughout."""
     job = [*POLICIES[policy], "--density", flags.density]
     if forms_groups(policy):
         job += ["--group-size", group_size_of(policy, flags), "--alpha", flags.alpha, "--missing", flags.missing]

@@ -1,4 +1,4 @@
-"""Process: a program of the demo, started so that it is noticed when it ends and never outlives the demo."""
+"""Process: a program of the demo. Its end is noticed, and it never outlives the demo."""
 
 import os
 import pathlib
@@ -11,19 +11,19 @@ STOP_SECONDS = 5
 
 
 class DemoError(Exception):
-    """Something the user must know, in a sentence."""
+    """An error that the user must know, in a sentence."""
 
 
 class Process:
-    """Its standard output is read line by line here, its standard error goes to NAME.log in the folder."""
+    """A process whose standard output is read here line by line. Its standard error goes to NAME.log in the folder."""
 
     def __init__(self, name, command, folder):
         self.name = name
         self.log = pathlib.Path(folder, name + ".log")
         self._text = b""
         with open(self.log, "wb") as log:
-            # setpriv: if the demo is killed, the kernel stops what it has started. A session of its own:
-            # Ctrl-C reaches the demo alone, which then stops the others in order.
+            # setpriv: if the demo is killed, the kernel stops its processes. A session of its own:
+            # Ctrl-C reaches only the demo, which then stops the others in order.
             self._popen = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "TERM", "--", *map(str, command)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
@@ -31,7 +31,7 @@ class Process:
         os.set_blocking(self.output, False)
 
     def read_lines(self):
-        """The whole lines that have arrived, and whether there can be more."""
+        """Returns the whole lines that have arrived, and whether there can be more."""
         more = True
         while True:
             try:
@@ -46,7 +46,7 @@ class Process:
         return [line.decode(errors="replace") for line in lines], more
 
     def wait_for_line(self, prefix, seconds):
-        """The first line that begins with the prefix. It is how a program says that it is ready."""
+        """Returns the first line that begins with the prefix. With this line a program says that it is ready."""
         deadline = time.monotonic() + seconds
         while True:
             left = deadline - time.monotonic()
@@ -60,7 +60,7 @@ class Process:
                 raise DemoError(f"{self.name} ended before it was ready{self._last_words()}")
 
     def check_end(self):
-        """Collects a process whose output has ended; anything but success is an error."""
+        """Waits for a process whose output has ended. Any status but success is an error."""
         try:
             code = self._popen.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -87,7 +87,7 @@ class Process:
 
 
 def stop_all(processes):
-    """The last started first; all are asked before any is waited for."""
+    """Ends the processes, the last started first. All are asked to end before the function waits for any of them."""
     for process in reversed(processes):
         process.ask_to_stop()
     for process in reversed(processes):

@@ -1,4 +1,4 @@
-"""The programs that a run starts, and where a build folder has them."""
+"""The programs that a run starts, and their places in a build folder."""
 
 import pathlib
 
@@ -13,7 +13,7 @@ PROGRAMS = {
 
 
 def find_programs(build, names=tuple(PROGRAMS)):
-    """The path of each, by its name."""
+    """The path of each program, by its name."""
     programs = {name: pathlib.Path(build).resolve() / PROGRAMS[name] for name in names}
     for path in programs.values():
         if not path.exists():

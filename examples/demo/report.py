@@ -17,7 +17,7 @@ The workers share this machine. Their pace is simulated by sleeping: every step 
 
 
 def speed_up(run, runs):
-    """Against all-reduce, if both were run and reached the target."""
+    """The speed relative to all-reduce, if both were run and reached the target."""
     reference = next((other.seconds for other in runs if other.name == "all-reduce"), None)
     return reference / run.seconds if reference and run.seconds else None
 

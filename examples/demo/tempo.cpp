@@ -15,7 +15,7 @@ Tempo::Tempo(const Options& options)
                  : options.imbalance == "all" ? Imbalance::all
                                               : Imbalance::none) {}
 
-// How many times delay_ms the step lasts longer.
+// Returns how many times delay_ms the step lasts longer.
 uint32_t Tempo::delays(uint64_t step) const {
     switch (imbalance_) {
         case Imbalance::none:

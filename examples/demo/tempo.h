@@ -1,7 +1,8 @@
 // Tempo: how long each step of a worker lasts.
 //
-// The workers of the demo share a few cores. Sleeping out the rest of a step makes each behave like
-// a machine of its own, and the slow one like a slow machine, without taking time from the others.
+// The workers of the demo share a few cores. Each worker sleeps for the rest of a step. So each
+// behaves like a machine of its own, and the slow one like a slow machine, without taking time from
+// the others.
 #pragma once
 
 #include <chrono>
@@ -17,9 +18,10 @@ class Tempo {
   public:
     explicit Tempo(const Options& options);
 
-    // A step's length. Of the imbalances, "one" delays one worker in each step, which all draw alike;
-    // "all" delays worker i by i times delay_ms, and who is worker i shifts from step to step (Li et
-    // al., PPoPP 2020, sections 7.2.2 and 7.2.3). So all workers are equally fast in the long run.
+    // Returns a step's length. With the imbalance "one", one worker is delayed in each step. All
+    // workers draw the same one. With "all", worker i is delayed by i times delay_ms, and the
+    // numbers i shift from step to step (Li et al., PPoPP 2020, sections 7.2.2 and 7.2.3). So all
+    // workers are equally fast in the long run.
     std::chrono::duration<double, std::milli> length_of(uint64_t step) const;
 
     // Blocks until the step that began at `begin` has lasted as long as it should.

@@ -9,7 +9,7 @@
 namespace demo {
 namespace {
 
-// The lengths of one step on each of eight workers.
+// Returns the lengths of one step on each of eight workers.
 std::vector<double> lengths(const std::string& imbalance, uint64_t step) {
     std::vector<double> result;
     for (uint32_t rank = 0; rank < 8; ++rank) {

@@ -62,7 +62,7 @@ Result Trainer::run() {
     return result;
 }
 
-// Everyone starts from worker 0's model, at one moment.
+// All workers start from worker 0's model, at one moment.
 void Trainer::begin_together() {
     if (options_.rank == 0) network_.initialize(model_.values, options_.seed);
     exchange_.broadcast(model_, 0);
@@ -71,12 +71,13 @@ void Trainer::begin_together() {
     if (board_ && options_.rank == 0) board_->start();
 }
 
-// All-reduce and its kin: everyone goes by the mean of all workers' steps, or, where a round does not
-// wait for the slow, by the sum of the rounds since its last call. So all models are equal, up to
-// what a worker has not been given yet.
+// All-reduce and related policies. Every worker takes the mean of all workers' steps. If rounds do
+// not wait for the slow, it takes the sum of the rounds since its last call. So all models are
+// equal, except for steps that a worker has not received yet.
 //
-// Where all are waited for, all must leave after the same round: one element behind the step carries each
-// worker's wish. It is far larger than any element of a step, so that a compression keeps it.
+// If a round waits for all workers, all must leave after the same round. One element behind the
+// step carries each worker's wish to leave. It is far larger than any element of a step, so that a
+// compression keeps it.
 void Trainer::train_on_common_steps() {
     const Buffer buffer = exchange_.make_buffer(model_.values.size() + 1);
     const auto step = buffer.values.first(model_.values.size());
@@ -96,8 +97,8 @@ void Trainer::train_on_common_steps() {
 }
 
 // Partial reduce (Miao et al., SIGMOD 2021, Algorithm 2): a local step, then the average of the
-// parameters over a group. Each worker leaves on its own, except where groups are by turns: a worker that came
-// no more would be waited for.
+// parameters over a group. Each worker leaves on its own, except where groups take turns. There the
+// others would wait for a worker that has left.
 void Trainer::train_with_whoever_is_ready() {
     std::vector<float> step(model_.values.size());
     uint64_t iteration = 0;
@@ -115,10 +116,10 @@ void Trainer::train_with_whoever_is_ready() {
     }
 }
 
-// Gradient descent with momentum. A step has the learning rate and the momentum in it, so that steps
-// of several workers and rounds may be added up in any order, and the model is only ever added to.
-// The velocity stays with the worker: averaging it too, as a second buffer of the same exchange,
-// costs twice the bytes and did not learn faster here.
+// Gradient descent with momentum. A step includes the learning rate and the momentum. So steps of
+// several workers and rounds may be added up in any order, and the model is only ever added to. The
+// velocity stays with the worker. Averaging it too, as a second buffer of the same exchange, costs
+// twice the bytes and did not learn faster here.
 void Trainer::compute_step(std::span<float> ret_step) {
     batches_.next(&images_, &labels_);
     network_.gradient(model_.values, images_, labels_, ret_step);
@@ -137,7 +138,8 @@ float Trainer::learning_rate() const {
     return options_.learning_rate * (1.0F - done);
 }
 
-// `exchanges`: how many of them are this worker's to count, so that each is counted once.
+// `exchanges` is the number of exchanges that this worker counts, so that each exchange is counted
+// once.
 void Trainer::after_exchange(const Outcome& outcome, uint64_t exchanges) {
     if (!board_) return;
     BoardSlot& slot = board_->slot(options_.rank);
@@ -151,7 +153,7 @@ bool Trainer::should_leave() const {
     return steps_ >= options_.steps_max || (board_ && board_->should_stop());
 }
 
-// Every few steps, whether anyone wishes to leave: asked by all after the same step.
+// Every few steps, returns whether any worker wishes to leave. All workers ask after the same step.
 bool Trainer::is_end_agreed() {
     constexpr uint64_t kStepsBetween = 8;
     if (steps_ % kStepsBetween != 0) return false;
@@ -160,19 +162,21 @@ bool Trainer::is_end_agreed() {
     return done_.values[0] > 0;
 }
 
-// The average of all models, and of how many workers are done with their steps: 1 when all are.
+// Averages all models, and returns the average of `done`. The average is 1 when all workers are
+// done with their steps.
 float Trainer::average_models(float done) {
     const Eigen::VectorXf own = as_vector(model_.values);
     done_.values[0] = done;
-    // The evaluator sees the model of a worker that waits, but not while it is being averaged.
+    // The evaluator gets the model of a waiting worker, but not the buffer while it is being
+    // averaged.
     exchange_.sync({model_.handle, done_.handle}, [&] {
         if (board_) board_->hand_in(options_.rank, {own.data(), model_.values.size()});
     });
     return done_.values[0];
 }
 
-// The job's model is the average of all workers' models, as in the paper. While some are still at
-// work, they may ask for averages too, which a worker that is done goes along with.
+// The job's model is the average of all workers' models, as in the paper. Workers that are still
+// training may ask for averages, too. A worker that is done takes part in these averages.
 Result Trainer::end_together() {
     Result result;
     result.steps = steps_;

@@ -1,6 +1,6 @@
-// Trainer: one worker. It steps down the gradient of its own mini-batches and exchanges what it
-// learned with the other workers: its steps, which all add up (all-reduce and its kin), or its
-// parameters, with whoever is ready (partial reduce).
+// Trainer: one worker. It makes gradient steps on its own mini-batches and exchanges the results
+// with the other workers. It exchanges its steps, which all add up (all-reduce and related
+// policies), or its parameters, with workers that are ready (partial reduce).
 #pragma once
 
 #include <optional>
@@ -17,9 +17,10 @@ namespace demo {
 
 struct Result {
     uint64_t steps = 0;
-    double seconds = 0;     // from the common start to the end of the last step
-    double distance = 0;    // of this worker's model from the mean of all, relative to the mean
-    uint32_t checksum = 0;  // of the mean: equal on all workers
+    double seconds = 0;  // from the common start to the end of the last step
+    // The distance of this worker's model from the mean of all, relative to the mean.
+    double distance = 0;
+    uint32_t checksum = 0;  // of the mean, which is equal on all workers
     double accuracy = 0;    // of the mean, on the test set
 };
 
@@ -27,7 +28,7 @@ class Trainer {
   public:
     explicit Trainer(const Options& options);
 
-    // Trains until the evaluator says stop, or steps_max. Throws std::runtime_error.
+    // Trains until the evaluator stops the run, or until steps_max. Throws std::runtime_error.
     Result run();
 
   private:

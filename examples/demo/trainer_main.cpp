@@ -1,4 +1,4 @@
-// demo-trainer: one worker. Prints its result as one JSON line.
+// demo-trainer: one worker. It prints its result as one JSON line.
 #include <exception>
 
 #include <fmt/format.h>

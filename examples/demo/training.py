@@ -1,4 +1,4 @@
-"""One run: the workers of one job train on the cluster while the evaluator measures and decides."""
+"""One run: the workers of one job train on the cluster. Meanwhile the evaluator measures and decides."""
 
 import dataclasses
 import itertools
@@ -16,19 +16,19 @@ PROGRESS_SECONDS = 2.0
 
 @dataclasses.dataclass
 class Plan:
-    """What the demo's trainers are told beyond the flags that all runs share."""
+    """The flags of the demo's trainers beyond those that all runs share."""
     name: str  # of the job, and of the folder of its logs
     job: list  # flags that are equal on all workers
-    pace: Callable  # pace(rank): the flags that say how long a worker's steps last
+    pace: Callable  # pace(rank): the flags for the length of a worker's steps
 
 
 @dataclasses.dataclass
 class Run:
     name: str
-    curve: list  # of the evaluator's lines
-    results: list  # of the workers' last lines
-    events: list  # of each worker, what its log tells of each of its exchanges
-    busy: float  # share of the machine's processors between the first measurement and the last, whoever used them
+    curve: list  # the evaluator's lines
+    results: list  # the workers' last lines
+    events: list  # the lines of each worker's log, one for each of its exchanges
+    busy: float  # share of the machine's processors in use by any process between the first measurement and the last
 
     @property
     def reached(self):
@@ -36,7 +36,7 @@ class Run:
 
     @property
     def seconds(self):
-        """From the first common model to the one that reached the target."""
+        """The time from the first common model to the one that reached the target."""
         return self.curve[-1]["seconds"] if self.reached else None
 
     @property
@@ -49,22 +49,22 @@ class Run:
 
     @property
     def accuracy(self):
-        """Of the model that the workers agreed on at the end, as worker 0 measured it."""
+        """The accuracy of the workers' common final model, as worker 0 measured it."""
         return self.results[0]["accuracy"]
 
     @property
     def seconds_of_training(self):
-        """Until the last worker had made its last step."""
+        """The time until the last worker had made its last step."""
         return max(result["seconds"] for result in self.results)
 
     @property
     def distance(self):
-        """The farthest that a worker's model was from the mean of all, before they agreed on the mean."""
+        """The greatest distance of a worker's model from the mean of all, before they agreed on the mean."""
         return max(result["distance"] for result in self.results)
 
     @property
     def meetings(self):
-        """meetings[a][b]: groups in which workers a and b were together; each is in the log of its
+        """meetings[a][b]: the number of groups in which workers a and b were together. Each group is in the log of its
         member of the lowest rank."""
         met = [[0] * len(self.events) for _ in self.events]
         for rank, events in enumerate(self.events):
@@ -80,7 +80,7 @@ class Run:
 
 
 def train(plan, flags, programs, cluster, folder):
-    """Returns the Run, or raises DemoError. Nothing it started is left running."""
+    """Returns the Run, or raises DemoError. No process of the run is left."""
     folder = pathlib.Path(folder, plan.name)
     folder.mkdir()
     processes = []
@@ -117,7 +117,7 @@ def _trainer_flags(plan, flags, rank):
 
 
 def _follow(evaluator, workers, cluster):
-    """Shows progress until every worker has ended; returns the evaluator's and the workers' lines, and how busy
+    """Shows progress until every worker has ended. Returns the evaluator's and the workers' lines, and how busy
     the machine was."""
     curve, results, clocks = [], {}, []
     running = {process.output: process for process in [evaluator, *workers]}
@@ -148,7 +148,7 @@ def _follow(evaluator, workers, cluster):
 
 
 def _processor_clock():
-    """Ticks of all processors since the machine began: those in use, and all."""
+    """Ticks of all processors since the machine's start: those in use, and all."""
     with open("/proc/stat", encoding="ascii") as file:
         # proc(5): user, nice, system, idle, iowait, irq, softirq, steal
         ticks = [int(word) for word in file.readline().split()[1:9]]

@@ -54,7 +54,7 @@ def loss_of(params, images, labels):
 
 @jax.jit
 def train_step(state, images, labels):
-    """One step of SGD with momentum. What is exchanged is said here: the gradients, or with an averaging policy the state."""
+    """One step of SGD with momentum. It exchanges the gradients, or, with an averaging policy, the state."""
     params, momenta = state
     gradients = jax.grad(loss_of)(params, images, labels)
     if "policy" not in OPTIONS:

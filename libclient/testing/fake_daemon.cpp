@@ -28,7 +28,7 @@ void must(bool holds, const char* what) {
     std::abort();
 }
 
-// One message of the client, or nothing if it has hung up.
+// Receives one message of the client. Returns nothing if the client has hung up.
 std::vector<std::byte> receive(int socket, std::vector<UniqueFd>& fds) {
     std::vector<std::byte> bytes(kPacketBytesMax);
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
@@ -204,7 +204,8 @@ void FakeDaemon::run_posted() {
 }
 
 void FakeDaemon::run() {
-    // Signals of the process are the test's: the kernel gives them to any thread that takes them.
+    // The process's signals are the test's. The kernel would give them to any thread that does not
+    // block them.
     sigset_t all;
     sigfillset(&all);
     must(pthread_sigmask(SIG_BLOCK, &all, nullptr) == 0, "block signals");
@@ -336,7 +337,7 @@ void FakeDaemon::create_buffer(Peer& peer, Packet& packet) {
     buffer.memory = std::move(*memory);
     buffer.inode = inode_of(buffer.memory.fd());
     const std::array fds{buffer.memory.fd()};
-    // Numbers unlike the client's own, so that a mix-up shows.
+    // The numbers differ from the client's own numbers, so that a mix-up shows.
     const uint32_t index = 100 + peer.next_buffer++;
     flatbuffers::FlatBufferBuilder builder;
     peer.send(builder,

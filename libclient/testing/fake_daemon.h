@@ -1,8 +1,9 @@
 // FakeDaemon: a daemon on a thread of the test, which speaks the client plane by a script.
 //
-// Without hooks it is honest: it greets, joins anyone, gives out buffers, and ends every request as
-// done. A hook may take a message or a submission over and answer anything, or nothing, or die. It
-// always asks to be woken for submissions, so that nothing in a test depends on time.
+// Without hooks the daemon is honest: it greets, lets anyone join, gives out buffers and ends every
+// request as done. A hook may take over a message or a submission. The hook may then answer
+// anything, answer nothing, or let the daemon die. The daemon always asks to be woken for
+// submissions, so that no test depends on time.
 #pragma once
 
 #include <sys/types.h>
@@ -28,10 +29,10 @@ namespace pace::client::testing {
 struct FakeBuffer {
     base::MappedMemfd memory;
     bool adopted = false;
-    ino_t inode = 0;  // of the memfd: tells whether two descriptors are the same memory
+    ino_t inode = 0;  // of the memfd: equal for descriptors of one memory
 };
 
-// One client, as the daemon sees it.
+// One client, as the daemon sees the client.
 struct Peer {
     base::UniqueFd socket;
     bool joined = false;
@@ -57,12 +58,13 @@ struct Peer {
     }
     void send_failed(uint64_t request, base::ErrorKind kind, const char* message) const;
 
-    // Posts a completion as it is, with its member list, and rings the bell if asked to.
+    // Posts a completion unchanged, with its member list. Rings the bell if the client has asked
+    // for it.
     void complete(const protocol::CompletionEntry& entry,
                   std::span<const protocol::MemberEntry> members = {});
     void complete_done(uint64_t id);
     void complete_failed(uint64_t id, base::ErrorKind kind);
-    // Moves the completion ring's tail as far as the test likes.
+    // Moves the completion ring's tail to any value that the test wants.
     void publish(uint32_t completion_tail);
 
     void close() { socket.reset(); }
@@ -74,22 +76,25 @@ struct Script {
     uint32_t ring_slots = 8;
     uint32_t member_capacity = 4;
     protocol::RingStrides strides = {};
-    std::optional<protocol::RingStrides> told_strides = {};  // others than those
-    bool knows_options = true;                               // false: as a daemon of before them
+    // The strides that the daemon tells, if they differ from its real strides.
+    std::optional<protocol::RingStrides> told_strides = {};
+    // False: the daemon behaves like a daemon from before the options existed.
+    bool knows_options = true;
 
-    // Called with every new connection, before anything is read from it.
+    // Called with every new connection, before anything is read from the connection.
     std::function<void(Peer&)> on_accepted;
-    // Called with every message. True: the hook has dealt with it.
+    // Called with every message. Returns true if the hook has handled the message.
     std::function<bool(Peer&, Packet&)> on_packet;
-    // Called with every submission; without it each request ends as done.
+    // Called with every submission. Without this hook each request ends as done.
     std::function<void(Peer&, const protocol::SubmissionEntry&)> on_submission;
-    // Called before Joined is sent, to spoil the ring.
+    // Called before Joined is sent. The hook may spoil the ring.
     std::function<void(Peer&)> on_ring;
 };
 
-// A script that keeps every submission for the test to end.
+// A script that keeps every submission. The test ends the requests.
 Script holding();
-// One that ends each as done, and keeps the last in `seen`: read it after settle().
+// A hook that ends each request as done and keeps the last submission in `seen`. Read `seen` after
+// settle().
 std::function<void(Peer&, const protocol::SubmissionEntry&)> keeping(
     protocol::SubmissionEntry& seen);
 
@@ -102,15 +107,17 @@ class FakeDaemon {
 
     std::string endpoint() const { return "unix:" + path_; }
 
-    // Dies: every connection closes, the socket is gone.
+    // Lets the daemon die: every connection closes and the socket is removed.
     void kill();
     void restart(Script script);
 
-    // Runs `action` with the last client that joined, on the daemon's thread, and waits for it.
+    // Runs `action` on the daemon's thread with the last client that joined. Waits until `action`
+    // is done.
     void with_peer(const std::function<void(Peer&)>& action);
 
-    // Returns when the hooks have done what came before: what they wrote may be read. (The rings
-    // order it already, but the thread sanitizer does not know two mappings of one memory.)
+    // Returns when the hooks have handled all that came before. The test may then read what the
+    // hooks wrote. (The rings order the accesses already, but the thread sanitizer does not know
+    // that two mappings share one memory.)
     void settle() {
         with_peer([](Peer&) {});
     }

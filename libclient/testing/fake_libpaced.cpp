@@ -1,4 +1,5 @@
-// A libpaced.so for tests: no configuration connects to nobody, any other is bad.
+// A libpaced.so for tests. Without a configuration it returns a socket that nobody serves. Any
+// configuration is bad.
 #include <sys/socket.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// SessionFixture: a fake daemon and what a test of a session repeats.
+// SessionFixture: a fake daemon, and the steps that tests of a session repeat.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ inline JobOptions job_options(protocol::Policy policy = protocol::Policy::partia
 class SessionFixture : public ::testing::Test {
   protected:
     void start(Script script = {}) {
-        // The one before, if any, lets go of the socket first.
+        // The daemon before this one, if any, gives up the socket first.
         daemon_.reset();
         daemon_ = std::make_unique<FakeDaemon>(folder_.file("socket"), std::move(script));
     }
@@ -59,7 +59,7 @@ class SessionFixture : public ::testing::Test {
         return {};
     }
 
-    // The whole of each buffer.
+    // Returns slices of whole buffers.
     static std::vector<Slice> slices_of(std::span<const BufferHandle> buffers) {
         std::vector<Slice> slices;
         for (const BufferHandle buffer : buffers) slices.push_back({buffer});
@@ -83,7 +83,7 @@ class SessionFixture : public ::testing::Test {
         return {};
     }
 
-    // Waits for the end of a request, which must come.
+    // Waits for the end of a request. The end must come.
     static RequestEnd wait(Session& session, RequestHandle request) {
         RequestEnd end;
         auto ended = session.wait(request, base::now() + kPatience, &end);

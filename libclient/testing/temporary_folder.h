@@ -1,4 +1,5 @@
-// TemporaryFolder: a folder for sockets and files of one test, removed with all in it.
+// TemporaryFolder: a folder for the sockets and files of one test. The folder is removed with its
+// contents.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-/* What a step asks of Pace on its nodes: the words of plugstack.conf, and after them those of `srun --pace=...`.
+/* What a step asks of Pace on its nodes: the words of plugstack.conf, and after them those of `srun
+ * --pace=...`.
  *
  * Pure: nothing here knows Slurm or talks to a daemon. */
 #pragma once
@@ -22,7 +23,8 @@ struct step_request {
 #define STEP_REQUEST_INIT \
     { false, false, false, 0, "unix:/run/pace/paced.sock", "embedded:" }
 
-/* Takes `words`, separated by commas, into `request`: endpoint=unix:PATH, wait=SECONDS, embedded, embedded=FILE. NULL and "" are no words.
- * False, with a sentence in `problem`, if one is wrong; the request is then as good as lost. */
+/* Takes `words`, separated by commas, into `request`: endpoint=unix:PATH, wait=SECONDS, embedded,
+ * embedded=FILE. NULL and "" are no words. False, with a sentence in `problem`, if one is wrong;
+ * the request is then as good as lost. */
 bool step_request_read(struct step_request* request, const char* words, char* problem,
                        size_t problem_bytes);

@@ -1,9 +1,12 @@
 /* spank_pace: `srun --pace`, a plug-in of Slurm. docs/slurm.md says how it is set up and used.
  *
- * Each task of a step, before its program, asks its node's daemon whether it answers, and gets its address in PACE_ENDPOINT. A task whose
- * daemon does not answer fails, and one of each node says why; or, where the step has asked for that, its trainer hosts a daemon itself. Rank, world and the run's identity libpace and the bindings take from Slurm's own variables.
+ * Each task of a step, before its program, asks its node's daemon whether it answers, and gets its
+ * address in PACE_ENDPOINT. A task whose daemon does not answer fails, and one of each node says
+ * why; or, where the step has asked for that, its trainer hosts a daemon itself. Rank, world and
+ * the run's identity libpace and the bindings take from Slurm's own variables.
  *
- * srun, salloc and sbatch load it too, to read the option: a mistake in it is told before anything is queued. */
+ * srun, salloc and sbatch load it too, to read the option: a mistake in it is told before anything
+ * is queued. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pace.h>
@@ -71,7 +74,8 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Asks the daemon for its version, and again while none is there, until request.wait_s have passed. */
+/* Asks the daemon for its version, and again while none is there, until request.wait_s have passed.
+ */
 static pace_status ask_daemon(const char* endpoint, pace_error* error) {
     const int64_t last = now_ms() + request.wait_s * 1000;
     for (;;) {
@@ -164,8 +168,9 @@ static bool is_served(spank_t spank) {
     return embed_or_refuse(spank, node, status, &error);
 }
 
-/* In each task's own process, before its program: here all rights but the user's are gone, so that whoever answers at an endpoint that
- * the user names talks to no process of root's. A failure of slurmstepd's own hook would end srun with 0. */
+/* In each task's own process, before its program: here all rights but the user's are gone, so that
+ * whoever answers at an endpoint that the user names talks to no process of root's. A failure of
+ * slurmstepd's own hook would end srun with 0. */
 int slurm_spank_task_init(spank_t spank, int count, char** words) {
     int task = 0;
     (void)count;

@@ -60,7 +60,7 @@ std::string struct_writer(const StructDef& definition) {
 }
 
 std::string table_writer(const StructDef& definition) {
-    // What lies elsewhere is written before the table is begun.
+    // Parts that lie outside the table are written before the table is begun.
     std::string parts;
     std::string fields;
     for (const FieldDef* field : definition.fields.vec) {
@@ -146,6 +146,7 @@ std::string variant_reader(const Schema& schema, const char* side, const char* n
             "            return codec::read_into<{0}>(*envelope.body_as_{0}(), ret_message);\n",
             table->name);
     return fmt::format(
+        "// NOLINTNEXTLINE(readability-function-size): a table of messages\n"
         "base::Result<bool> read(const control::Envelope& envelope, {0}& ret_message) {{\n"
         "    switch (envelope.body_type()) {{\n{1}"
         "        default:\n            return false;\n    }}\n}}\n\n",

@@ -1,4 +1,4 @@
-// The source that is generated: between plain structs and tables.
+// Generates the source that converts between plain structs and tables.
 #pragma once
 
 #include <string>

@@ -1,7 +1,9 @@
-// pace_message_generator SCHEMA STRUCTS_H CODECS_H CODECS_CPP: plain structs for the messages of a FlatBuffers schema, and what reads and writes them.
+// pace_message_generator SCHEMA STRUCTS_H CODECS_H CODECS_CPP: generates plain structs for the
+// messages of a FlatBuffers schema, and the code that reads and writes them.
 //
-// FlatBuffers has an interface of its own for that. Its structs hold vectors of pointers, classes with accessors, and no aggregates;
-// what both sides of the control plane keep, compare and make by the thousand is to be plain.
+// FlatBuffers has an object interface of its own. Its structs hold vectors of pointers and classes
+// with accessors, and are no aggregates. Both sides of the control plane keep and compare messages
+// and make thousands of them, so the structs should be plain.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// The headers that are generated: plain structs, and what reads and writes them.
+// Generates the headers: the plain structs, and the declarations of the functions that read and
+// write them.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ base::Result<std::unique_ptr<Schema>> Schema::read(const std::string& path) {
     return schema;
 }
 
-// What is included has been declared in another file.
+// Included definitions have been declared in another file.
 bool Schema::is_own(const flatbuffers::Definition& definition) const {
     return definition.defined_namespace == parser_.root_struct_def_->defined_namespace;
 }
@@ -100,7 +100,7 @@ std::string type_of(const flatbuffers::Type& type) {
                                            : type.struct_def->name;
     if (type.base_type != flatbuffers::BASE_TYPE_VECTOR)
         return type.enum_def != nullptr ? type.enum_def->name : scalar_of(type.base_type);
-    // Bytes that are no numbers.
+    // A vector of uint8 holds bytes, not numbers.
     if (type.element == flatbuffers::BASE_TYPE_UCHAR) return "std::vector<std::byte>";
     const std::string element = type_of(type.VectorType());
     return element.empty() ? element : fmt::format("std::vector<{}>", element);

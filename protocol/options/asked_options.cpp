@@ -17,7 +17,8 @@ using base::Result;
 
 namespace {
 
-constexpr size_t kShownBytesMax = 64;  // of a name or word that somebody else has given
+// The number of bytes that an error message shows of a name or word from somebody else.
+constexpr size_t kShownBytesMax = 64;
 
 std::string shown(std::string_view text_untrusted) {
     return printable(text_untrusted.substr(0, kShownBytesMax));
@@ -53,7 +54,8 @@ size_t changes_between(std::string_view a, std::string_view b) {
 Error unknown(std::string_view name_untrusted) {
     const std::string name = shown(name_untrusted);
     std::string_view nearest;
-    size_t fewest = 4;  // changes; what is further away is no slip of the pen
+    // The fewest changes so far. A name that needs four or more changes is no typing error.
+    size_t fewest = 4;
     for (const OptionRow& row : option_table()) {
         const bool is_suffix = row.name.size() > name.size() && row.name.ends_with(name) &&
                                row.name[row.name.size() - name.size() - 1] == '.';
@@ -70,7 +72,7 @@ Error unknown(std::string_view name_untrusted) {
     return make_error(ErrorKind::invalid, "there is no option '{}'; is {} meant?", name, nearest);
 }
 
-// An integer does for a real number.
+// Converts a value to the row's kind. An integer is accepted for a real number.
 Result<OptionValue> of_kind(const OptionRow& row, const OptionValue& given) {
     OptionValue value = given;
     if (row.field.kind == OptionKind::real && given.kind() == OptionKind::integer)
@@ -85,7 +87,7 @@ Result<> check_bounds(const OptionRow& row, const OptionValue& value) {
     if (row.field.kind == OptionKind::integer)
         measured = static_cast<double>(std::get<int64_t>(value.value));
     if (row.field.kind == OptionKind::real) measured = std::get<double>(value.value);
-    // Written so that NaN is refused too.
+    // The condition is written so that NaN is refused, too.
     if (row.field.kind != OptionKind::bytes) {
         if (measured >= row.least && measured <= row.greatest) return {};
         return make_error(ErrorKind::invalid, "{} is {}; give {}{}", row.name, text_of(value),
@@ -176,7 +178,7 @@ std::string differences_of(const JobOptions& asked, const JobOptions& of_job) {
     if (asked.policy != of_job.policy)
         tell("policy", name_of(asked.policy), name_of(of_job.policy));
     for (const OptionRow& row : option_table()) {
-        // Where an option counts in one of them alone, another difference says so.
+        // If an option counts in only one of the jobs, another difference says so.
         if (!counts(row, asked) || !counts(row, of_job) || row.field.kind == OptionKind::bytes)
             continue;
         const OptionValue ours = value_of(row, asked);

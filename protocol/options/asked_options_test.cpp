@@ -55,13 +55,13 @@ TEST(AskedOptions, AnUnknownNameIsRefusedWithTheNearest) {
               "there is no option 'density'; is topk.density meant?");
     EXPECT_NE(error_of(asked("full", {{"quixotic.zebra", 0.1}})).find("`pacectl options` lists"),
               std::string::npos);
-    // Bytes that are not printable reach no terminal.
+    // Bytes that are not printable must not reach a terminal.
     EXPECT_EQ(error_of(asked("full", {{"\x1b[2J", 0.1}})).find('\x1b'), std::string::npos);
 }
 
 TEST(AskedOptions, AHintOfAnUnknownNameIsPassedOver) {
     EXPECT_TRUE(read_options(asked("full", {{"later.than_this", int64_t{3}, true}})));
-    // One that is known is taken, and must be right.
+    // A hint with a known name is used, and must be right.
     EXPECT_NE(error_of(asked("partial-reduce", {{"group.size", int64_t{0}, true}})), "");
 }
 
@@ -125,7 +125,7 @@ TEST(AskedOptions, APolicyThatIsNoneIsRefused) {
     EXPECT_NE(error_of(asked("sgd", {})).find("policy is 'sgd'"), std::string::npos);
 }
 
-// Of every policy, with every option that counts set to something else than its default.
+// For every policy, with every option that counts set to another value than its default.
 TEST(AskedOptions, ComeBackAsTheyWereWritten) {
     for (const PolicyRow& policy : policies()) {
         JobOptions options;

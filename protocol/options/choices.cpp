@@ -105,7 +105,7 @@ constexpr std::array<std::string_view, count> words_in(const Row (&rows)[count])
 constexpr auto kPolicyWords = words_in(kPolicies);
 constexpr auto kCompressionWords = words_in(kCompressions);
 
-// A row stands where its number says, so that a number finds it.
+// A row stands at the position of its number, so that the number finds the row.
 constexpr bool are_in_order() {
     for (size_t i = 0; i < std::size(kPolicies); ++i) {
         if (static_cast<size_t>(kPolicies[i].policy) != i + 1) return false;

@@ -1,5 +1,6 @@
-// The choices of a job that are one of a few words. Each enumeration is declared once, beside its words; a policy and a
-// compression have a row that says what they are, so that no meaning lies in the order of numbers.
+// The job options whose values are one of a few words. Each enumeration is declared once, beside
+// its words. A policy or a compression also has a row that says what it is, so that no meaning lies
+// in the order of the numbers.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,10 @@ namespace pace::protocol {
 
 using Words = std::span<const std::string_view>;
 
-// ------------------------------------------------------------------------------------------ policies
+// ---------------------------------------------------------------------------------------- policies
 
-// What a job's buffers hold, and with which verbs they are exchanged: gradients (pace_reduce), parameters (pace_average),
-// updates (pace_push, pace_pull).
+// The contents of a job's buffers, and the verbs that exchange them: gradients (pace_reduce),
+// parameters (pace_average), updates (pace_push, pace_pull).
 enum class Family : uint8_t { collective = 1, averaging = 2, server = 3 };
 
 enum class Policy : uint8_t {
@@ -33,10 +34,11 @@ enum class Policy : uint8_t {
     asp = 11
 };
 
-// Who forms the groups of workers that average: nobody, the controller, or every node by the same computation.
+// Who forms the groups of workers that average: nobody, the controller, or every node by the same
+// computation.
 enum class Groups : uint8_t { none, ordered, computed };
 
-// Options that not every policy of a family knows (option_table.cpp), as bits.
+// Bits for the options that only some policies of a family know (option_table.cpp).
 inline constexpr uint32_t kTakesWeights = 1U << 0U;
 inline constexpr uint32_t kTakesGroupSize = 1U << 1U;
 inline constexpr uint32_t kTakesGroupWait = 1U << 2U;
@@ -44,11 +46,12 @@ inline constexpr uint32_t kTakesProgressGap = 1U << 3U;
 inline constexpr uint32_t kTakesEdges = 1U << 4U;
 inline constexpr uint32_t kTakesStaleness = 1U << 5U;
 
-// How many workers its groups have: as asked for, else so many.
+// The number of workers in a policy's groups: the number that the job asks for, two, or all
+// workers.
 enum class GroupSize : uint8_t { asked, two, world };
 
-// All that there is to say of a policy apart from its code: service/controller/policies has that, and the one line of its
-// factory (policy.cpp).
+// The properties of a policy, apart from its code. The code is in service/controller/policies, plus
+// one line of the factory (policy.cpp).
 struct PolicyRow {
     Policy policy = Policy::partial_reduce;
     std::string_view word;
@@ -61,16 +64,16 @@ struct PolicyRow {
 
 std::span<const PolicyRow> policies();
 
-// Null for a number that is no policy.
+// Returns null for a number that is no policy.
 const PolicyRow* find(Policy policy);
 const PolicyRow* find_policy(std::string_view word);
 
 Family family_of(Policy policy);
 
-// Whether the controller forms the groups that workers average in.
+// Whether the controller forms the groups that average.
 bool forms_groups(Policy policy);
 
-// -------------------------------------------------------------------------------------- compressions
+// ------------------------------------------------------------------------------------ compressions
 
 enum class Compression : uint8_t {
     off = 1,
@@ -83,7 +86,8 @@ enum class Compression : uint8_t {
     oktopk = 8
 };
 
-// What of a gradient travels between nodes: all elements as they are, all of them in fewer bytes, or the largest of them.
+// The part of a gradient that travels between nodes: all elements unchanged, all elements in fewer
+// bytes, or only the largest elements.
 enum class Travels : uint8_t { everything, rounded, largest };
 
 struct CompressionRow {
@@ -94,13 +98,13 @@ struct CompressionRow {
 
 std::span<const CompressionRow> compressions();
 
-// Whether less than the gradients as they are travels.
+// Whether less than the unchanged gradients travels.
 bool is_compressed(Compression compression);
 
-// Whether only the largest elements of the gradients travel, so that the rest is owed.
+// Whether only the largest elements of the gradients travel. The rest is kept as a residual.
 bool is_top_k(Compression compression);
 
-// ------------------------------------------------------------------------------------ plain choices
+// ----------------------------------------------------------------------------------- plain choices
 
 enum class Weights : uint8_t { constant = 1, dynamic = 2 };
 enum class Missing : uint8_t { closest = 1, initial = 2 };
@@ -115,7 +119,7 @@ enum class Hierarchy : uint8_t { node = 1, flat = 2 };
 enum class DenseFallback : uint8_t { automatic = 1, never = 2 };
 enum class Rate : uint8_t { sum = 1, constant = 2, dynamic = 3 };
 
-// By number, from 1.
+// The words of a choice, in the order of its numbers, from 1.
 Words words_of(Policy);
 Words words_of(Compression);
 Words words_of(Weights);
@@ -134,7 +138,7 @@ Words words_of(Rate);
 template <typename Choice>
 concept HasWords = requires(Choice choice) { words_of(choice); };
 
-// "?" for a number that is none.
+// Returns "?" for a number that is no choice.
 template <HasWords Choice>
 std::string_view name_of(Choice choice) {
     const Words words = words_of(choice);
@@ -151,7 +155,7 @@ std::optional<Choice> choice_of(std::string_view word) {
     return {};
 }
 
-// "all-reduce, partial-reduce or full"
+// Returns the words as a list: "all-reduce, partial-reduce or full".
 std::string listed(Words words);
 
 }  // namespace pace::protocol

@@ -72,7 +72,7 @@ std::string json_list(const Rows& rows) {
     return "[\n  " + text + "]";
 }
 
-// #define PACE_OPT_TOPK_DENSITY "topk.density"
+// Makes a line like: #define PACE_OPT_TOPK_DENSITY "topk.density"
 std::string definition(std::string_view prefix, std::string_view word) {
     std::string name(prefix);
     for (const char c : word)

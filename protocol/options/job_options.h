@@ -1,4 +1,5 @@
-// JobOptions: what a job is asked to be. The only declaration of it: daemon, controller, tools and simulator share it.
+// JobOptions: the options of a job. This is their only declaration: daemon, controller, tools and
+// simulator share it.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +10,30 @@
 
 namespace pace::protocol {
 
-// Each member but the first three has a row in option_table.cpp, which says what it means, its bounds, and in which jobs it
-// counts. What stands here is its default. 0 where the row's least value is above 0: it is absent, and Pace chooses.
+// Each member except the first three has a row in option_table.cpp. The row says what the member
+// means, its bounds, and in which jobs it counts. The value that stands here is the default. A 0
+// means absent if the row's least value is above 0. Then Pace chooses the value.
 struct JobOptions {
     std::string name;    // letters, digits, '.', '_', '-'; at most kNameBytesMax
-    uint32_t world = 0;  // workers of the job, 1 .. kWorldMax
+    uint32_t world = 0;  // number of workers of the job, 1 .. kWorldMax
     Policy policy = Policy::partial_reduce;
 
     uint32_t worker_timeout_ms = 0;
     uint32_t min_workers = 0;
     uint32_t min_workers_wait_ms = 5000;
 
-    // Of groups and their averages.
+    // Options of groups and their averages.
     uint32_t group_size = 0;
     uint32_t group_min = 2;
     uint32_t group_wait_ms = 0;
     uint32_t history_window = 0;
     uint32_t progress_gap = 4;
-    std::vector<uint32_t> edges;  // pairs of ranks; empty: all are neighbours
+    std::vector<uint32_t> edges;  // pairs of ranks; empty means that all are neighbours
     Weights weights = Weights::constant;
     double alpha = 0.5;
     Missing missing = Missing::closest;
 
-    // Of rounds of gradients.
+    // Options of rounds of gradients.
     Quorum quorum = Quorum::all;
     uint32_t quorum_count = 0;
     Late late = Late::accumulate;
@@ -49,7 +51,7 @@ struct JobOptions {
     Hierarchy hierarchy = Hierarchy::node;
     DenseFallback dense_fallback = DenseFallback::automatic;
 
-    // Of parameter servers.
+    // Options of parameter servers.
     uint64_t elements = 0;
     uint32_t staleness = 3;
     Rate rate = Rate::dynamic;
@@ -64,7 +66,7 @@ struct JobOptions {
     bool operator==(const JobOptions&) const = default;
 };
 
-// Whether rounds go on without workers that are late.
+// Whether rounds go on without late workers.
 constexpr bool is_partial(const JobOptions& options) {
     return options.quorum != Quorum::all;
 }

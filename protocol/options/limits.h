@@ -1,4 +1,4 @@
-// Limits of a job's options and names, on every side.
+// Limits of a job's options and names. They hold on every side.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,17 @@
 namespace pace::protocol {
 
 inline constexpr uint32_t kWorldMax = 65536;
-inline constexpr uint32_t kEdgesMax = 4096;  // of a job's communication graph
-inline constexpr size_t kNameBytesMax =
-    63;  // job and node names: letters, digits, '.', '_' and '-'
-inline constexpr uint32_t kShardsMax = 4096;  // of a parameter server's model
-inline constexpr size_t kOptionsMax = 256;    // that one job is asked for with
+inline constexpr uint32_t kEdgesMax = 4096;  // edges of a job's communication graph
+// Names of jobs and nodes consist of letters, digits, '.', '_' and '-'.
+inline constexpr size_t kNameBytesMax = 63;
+inline constexpr uint32_t kShardsMax = 4096;  // shards of a parameter server's model
+inline constexpr size_t kOptionsMax = 256;    // options with which one job is asked for
 inline constexpr size_t kOptionNameBytesMax = 63;
 inline constexpr size_t kOptionTextBytesMax = 4096;
 inline constexpr size_t kOptionBytesMax = size_t{kEdgesMax} * 8;
+// The longest name of a GPU that a node tells.
+inline constexpr size_t kGpuNameBytesMax = 64;
+// The largest number of GPUs that a node tells.
+inline constexpr size_t kGpusToldMax = 16;
 
 }  // namespace pace::protocol

@@ -20,7 +20,7 @@ base::Result<> check_job_name(std::string_view name_untrusted) {
     if (name.size() > kNameBytesMax)
         return make_error(ErrorKind::invalid, "name has {} bytes; use at most {}", name.size(),
                           kNameBytesMax);
-    // The name is not repeated: it may hold anything.
+    // The message does not repeat the name: the name may hold any bytes.
     if (!is_name(name))
         return make_error(
             ErrorKind::invalid,

@@ -1,4 +1,5 @@
-// Names of jobs and nodes, as other processes say them: folders and documents are named after them.
+// Names of jobs and nodes, as other processes give them. Folders and documents are named after
+// them.
 #pragma once
 
 #include <string_view>
@@ -12,10 +13,10 @@ constexpr bool is_name_byte(char c) {
            c == '_' || c == '-';
 }
 
-// 1 to kNameBytesMax of these bytes.
+// Returns whether the name has 1 to kNameBytesMax of these bytes.
 bool is_name(std::string_view name_untrusted);
 
-// ErrorKind::invalid, saying what to give instead.
+// Fails with ErrorKind::invalid. The message says what to give instead.
 base::Result<> check_job_name(std::string_view name_untrusted);
 
 }  // namespace pace::protocol

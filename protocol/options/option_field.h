@@ -1,4 +1,4 @@
-// field<&JobOptions::density>(): a member of JobOptions behind Field's interface.
+// field<&JobOptions::density>(): a Field that reads and writes one member of JobOptions.
 #pragma once
 
 #include <type_traits>
@@ -23,7 +23,7 @@ bool write_word(JobOptions& options, const OptionValue& value) {
     return true;
 }
 
-// A list of ranks travels as their bytes, the least first.
+// A list of ranks travels as bytes. The least byte of each rank comes first.
 std::vector<uint8_t> bytes_of(const std::vector<uint32_t>& numbers);
 std::vector<uint32_t> numbers_of(const std::vector<uint8_t>& bytes);
 

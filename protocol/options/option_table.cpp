@@ -41,7 +41,8 @@ constexpr double kAnyMs = std::numeric_limits<uint32_t>::max();
 constexpr double kAnyCount = std::numeric_limits<uint32_t>::max();
 constexpr double kElementsMax = 1ULL << 40U;
 constexpr double kShardsMax = 4096;
-// The greatest number below 1, and the smallest above 0: bounds that may be reached.
+// The greatest number below 1, and the smallest above 0. A bound may be reached, so these stand for
+// open bounds.
 constexpr double kBelowOne = 1.0 - std::numeric_limits<double>::epsilon() / 2;
 constexpr double kAboveZero = std::numeric_limits<double>::min();
 

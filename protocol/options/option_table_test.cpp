@@ -22,7 +22,8 @@ TEST(OptionTable, HasEachNameOnceWithinWhatTravels) {
     EXPECT_EQ(find_option("topk"), nullptr);
 }
 
-// A member of JobOptions without a row would be asked for by nobody and compared with nothing.
+// Without a row nobody could ask for a member of JobOptions, and no comparison would see the
+// member.
 TEST(OptionTable, HasARowForEveryMember) {
     JobOptions all;
     for (const OptionRow& row : option_table()) {
@@ -31,7 +32,7 @@ TEST(OptionTable, HasARowForEveryMember) {
         if (row.field.kind == OptionKind::real) value.value = 0.125;
         if (row.field.kind == OptionKind::text) value.value = std::string(row.field.words().back());
         if (row.field.kind == OptionKind::bytes) value.value = std::vector<uint8_t>(8);
-        // The last word of a choice may be its default.
+        // The last word of a choice may be its default. Then the first word is another value.
         if (value == value_of(row, all) && row.field.kind == OptionKind::text)
             value.value = std::string(row.field.words().front());
         const JobOptions before = all;
@@ -39,18 +40,19 @@ TEST(OptionTable, HasARowForEveryMember) {
         EXPECT_EQ(value_of(row, all), value) << row.name;
         EXPECT_NE(all, before) << row.name;
     }
-    // This compiles for as many members as there are names; three of them have no row.
+    // The line below compiles only if JobOptions has as many members as there are names. Three
+    // members have no row.
     const auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17,
                  m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33,
                  m34, m35, m36, m37, m38, m39, m40] = all;
-    EXPECT_EQ(m1 + option_table().size(), 41U - 3U);  // m1: the world, which is 0
+    EXPECT_EQ(m1 + option_table().size(), 41U - 3U);  // m1 is the world, which is 0
 }
 
 TEST(OptionTable, DefaultsAreAbsentOrWithinTheirBounds) {
     const JobOptions defaults;
     for (const OptionRow& row : option_table()) {
         const OptionValue value = value_of(row, defaults);
-        // Where the table tells the default in words, Pace chooses it.
+        // If the table tells the default in words, Pace chooses the value.
         EXPECT_EQ(is_absent(row, defaults), !row.initial.empty()) << row.name;
         if (is_absent(row, defaults)) continue;
         if (row.field.kind == OptionKind::integer) {

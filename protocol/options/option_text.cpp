@@ -14,7 +14,7 @@ using base::Result;
 
 namespace {
 
-// "0-1,1-2"
+// Writes edges as text: "0-1,1-2".
 std::string edges_text(const std::vector<uint32_t>& ranks) {
     std::string text;
     for (size_t i = 0; i + 1 < ranks.size(); i += 2)
@@ -60,7 +60,7 @@ Result<OptionValue> number_from(const OptionRow& row, std::string_view text,
     return OptionValue{std::string(row.name), number};
 }
 
-// "a number above 0 and at most 1"
+// Describes a range: "a number above 0 and at most 1".
 std::string real_range(double least, double greatest) {
     const std::string from =
         least > 0 && least < 1e-300 ? "above 0" : fmt::format("at least {}", least);

@@ -1,4 +1,4 @@
-// What another process says ends up in logs and on terminals.
+// Makes texts of other processes safe for logs and terminals.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace pace::protocol {
 
-// What is not printable ASCII becomes '?'.
+// Replaces every byte that is not printable ASCII by '?'.
 std::string printable(std::string_view text_untrusted);
 
-// As a string of JSON, in quotation marks. Control characters become '?'.
+// Returns the text as a JSON string in quotation marks. Control characters become '?'.
 std::string quoted(std::string_view text_untrusted);
 
 }  // namespace pace::protocol

@@ -17,7 +17,7 @@ using base::Result;
 
 namespace {
 
-// Connections that the kernel keeps until the loop takes them.
+// The number of connections that the kernel keeps until the loop accepts them.
 constexpr int kBacklog = 64;
 
 sockaddr_in ipv4_of(const Address& address) {

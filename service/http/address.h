@@ -1,4 +1,4 @@
-// Address: where a server listens, and the socket for it.
+// Address: the address at which a server listens, and the socket for it.
 #pragma once
 
 #include <string>
@@ -19,13 +19,15 @@ struct Address {
     std::string text() const;  // "127.0.0.1:7412", "[::1]:7412"
 };
 
-// "127.0.0.1:7412", "[::1]:0" or "localhost:0": numeric, since a name may lead elsewhere tomorrow.
+// Parses "127.0.0.1:7412", "[::1]:0" or "localhost:0". The address must be numeric, because a name
+// may resolve to another address tomorrow.
 base::Result<Address> parse_address(std::string_view text);
 
-// A socket that listens there without blocking; taken if the port is in use.
+// Returns a socket that listens at the address without blocking. The error is taken if the port is
+// in use.
 base::Result<base::UniqueFd> listen_at(const Address& address);
 
-// Where a socket listens, with the port that it got.
+// The address at which a socket listens, with the port that it got.
 base::Result<Address> address_of(int socket);
 
 }  // namespace pace::http

@@ -17,7 +17,7 @@ Response no_memory() {
 }  // namespace
 
 void Aside::run(std::function<Response()> work, const Reply& reply) {
-    // Of what lives on the loop, the thread holds only what is bound to the scope.
+    // The thread holds no state of the loop except what is bound to the scope.
     auto bound = scope_.bind([reply](Response response) { reply(std::move(response)); });
     const auto begin = [&] {
         thread_.run([post = post_, bound = std::move(bound), work = std::move(work)] {

@@ -1,4 +1,5 @@
-// Aside: answers that take too long for the loop are made on a thread of their own, one after the other.
+// Aside: makes answers that take too long for the loop. They are made on a separate thread, one
+// after the other.
 #pragma once
 
 #include <functional>
@@ -16,14 +17,15 @@ class Aside {
     Aside(const Aside&) = delete;
     Aside& operator=(const Aside&) = delete;
 
-    // `work` runs on the thread and touches nothing of the loop's; `reply` is called on the loop's, unless this has ended. Where there is
-    // no memory or no thread for it, the reply says so.
+    // Runs `work` on the thread. `work` must not touch the loop's state. `reply` is called on the
+    // loop's thread, unless the Aside has been destroyed by then. If there is no memory or no
+    // thread for the work, the reply says so.
     void run(std::function<Response()> work, const Reply& reply);
 
   private:
     base::EventLoop::Poster post_;
     base::Scope scope_;
-    base::BackgroundThread thread_;  // last: what it still does may post
+    base::BackgroundThread thread_;  // last: its remaining work may post
 };
 
 }  // namespace pace::http

@@ -1,4 +1,5 @@
-// Credentials: what a server must know before it listens, from the files that its options name. Blocks: for the start alone.
+// Credentials: the secrets that a server needs before it listens. They are read from the files that
+// the options name. Reading blocks, so it is only for the start.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ struct TlsTexts {
 
 base::Result<TlsTexts> read_tls(const Options& options);
 
-// Fails with denied if whoever reaches the address could read without a token or TLS.
+// Fails with denied if clients that reach the address could read without a token and without TLS.
 base::Result<Gate::Rules> read_rules(const Options& options, const Address& address);
 
 }  // namespace pace::http

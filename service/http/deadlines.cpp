@@ -9,10 +9,10 @@ namespace pace::http {
 
 namespace {
 
-// How often it is looked whether clients have gone.
+// How often the server checks whether clients have gone.
 constexpr base::Duration kLookEvery = std::chrono::milliseconds(250);
 
-// Nothing is left to read, and nothing will come.
+// Returns true if nothing is left to read and nothing will come.
 bool has_gone(int socket) {
     char byte = 0;
     return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -37,7 +37,8 @@ void Deadlines::end(const void* key) {
     open_.erase(key);
 }
 
-// A timer that comes too early looks and is set anew; so it is only moved when it would come too late.
+// A timer that fires too early looks and is set again. So the timer is only moved if it would fire
+// too late.
 void Deadlines::schedule() {
     std::optional<base::TimePoint> first;
     for (const auto& [key, open] : open_)
@@ -49,13 +50,13 @@ void Deadlines::schedule() {
     timer_ = loop_.run_at(next_, [this] { look(); });
 }
 
-// The socket's owner sees its end, and closes it.
+// The socket's owner sees the end of the connection and closes the socket.
 void Deadlines::look() {
     const base::TimePoint now = base::now();
     for (auto& [key, open] : open_) {
         if (open.is_shut_down) continue;
         const bool is_late = open.due <= now;
-        // Who has asked may have ended its own side already, and reads on.
+        // A client that waits for an answer may have ended its own sending side, and still reads.
         if (!is_late && (open.awaited == Awaited::reading || !has_gone(open.socket))) continue;
         if (is_late) ++cut_off_;
         open.is_shut_down = true;

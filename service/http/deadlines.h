@@ -1,7 +1,9 @@
-// Deadlines: how long each connection may take for what it does now. Whoever is late is shut down, so that a client that sends or
-// reads a byte now and then holds a connection for a bounded time, however often it does so.
+// Deadlines: limits how long each connection may take for its present action. A connection that is
+// late is shut down. So a client that sends or reads one byte now and then holds a connection only
+// for a bounded time, however often it does so.
 //
-// It also looks for clients that have gone: the library does not see the end of a connection that comes together with the last bytes.
+// Deadlines also checks whether clients have gone, because the library does not notice the end of a
+// connection that comes together with the last bytes.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +19,21 @@ class Deadlines {
   public:
     enum class Awaited : uint8_t {
         request,  // from the client
-        reading,  // of an answer, by the client
+        reading,  // the client reads an answer
     };
 
     explicit Deadlines(base::EventLoop& loop) : loop_(loop) {}
 
-    // A request is awaited. `key` names the connection; its socket stays open until end().
+    // Begins to await a request. `key` names the connection. The connection's socket must stay open
+    // until end().
     void begin(const void* key, int socket, base::Duration patience);
-    // From now on it has so long for this. One that was shut down stays so.
+    // Gives the connection the time `patience`, from now on, for what is awaited. A connection that
+    // was shut down stays so.
     void expect(const void* key, Awaited awaited, base::Duration patience);
     void end(const void* key);
 
     size_t connections() const { return open_.size(); }
-    // Those that were late.
+    // The number of connections that were late.
     uint64_t cut_off() const { return cut_off_; }
 
   private:

@@ -11,7 +11,7 @@ namespace pace::http {
 
 namespace {
 
-// What is repeated of a client's own words.
+// How many bytes of a client's own text are repeated.
 constexpr size_t kEchoedMax = 64;
 
 std::string echoed(std::string_view text) {
@@ -52,14 +52,15 @@ std::pair<Gate::Admission, std::optional<Response>> Gate::admit(const Head& head
     }
     admission.route = found.route;
     request.method = found.route->method;
-    request.path = *decoded(head.path);  // a route was found by it
+    request.path = *decoded(head.path);  // found a route, so it can be decoded
     request.names = std::move(found.names);
     request.accept = head.accept;
     request.is_operator = is_same_secret(bearer_token(head.authorization), rules_.operator_token);
     return {std::move(admission), std::nullopt};
 }
 
-// A page of somebody else, whose name was made to lead here, bears that name in its Host header.
+// Protects against a foreign page whose name was made to resolve to this address. The name is then
+// in the Host header.
 std::optional<Response> Gate::check_host(const Head& head) const {
     if (head.hosts.size() > 1) return refusal(400, "there is more than one Host header");
     if (!rules_.is_on_loopback) return std::nullopt;
@@ -89,7 +90,7 @@ std::optional<Response> Gate::check_form(const Head& head) const {
 std::optional<Response> Gate::check_token(const Head& head, Access access) const {
     if (access == Access::anyone) return std::nullopt;
     const std::string_view given = bearer_token(head.authorization);
-    // Both are always compared, so that the time does not tell which one it might have been.
+    // Both are always compared, so that the time does not reveal which token was compared.
     const bool is_operator = is_same_secret(given, rules_.operator_token);
     const bool is_reader = is_same_secret(given, rules_.token);
     if (is_operator) return std::nullopt;

@@ -1,4 +1,5 @@
-// Gate: which request reaches which handler, and what the others are answered. Pure: the decision from a request's head.
+// Gate: decides from a request's head which handler answers the request, and how other requests are
+// refused. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,13 @@
 
 namespace pace::http {
 
-// What a request says of itself before its body.
+// The head of a request: what comes before its body.
 struct Head {
     std::string_view method;
-    std::string_view path;  // as it came, percent-encoded, without the query
-    std::vector<std::pair<std::string_view, std::string_view>> query;  // the same
-    std::vector<std::string_view> hosts;                               // all headers of that name
+    std::string_view path;  // as received: percent-encoded, without the query
+    // As received, percent-encoded.
+    std::vector<std::pair<std::string_view, std::string_view>> query;
+    std::vector<std::string_view> hosts;  // all headers of this name
     std::string_view authorization;
     std::string_view accept;
     std::string_view content_length;
@@ -29,8 +31,8 @@ class Gate {
   public:
     struct Rules {
         bool is_on_loopback = true;
-        std::string own_name;        // this machine's
-        std::string token;           // empty: readers need none
+        std::string own_name;        // this machine's name
+        std::string token;           // empty: readers need no token
         std::string operator_token;  // empty: nobody is an operator
         size_t body_bytes_max = 0;
         size_t query_names_max = 0;
@@ -39,9 +41,9 @@ class Gate {
 
     struct Admission {
         const Routes::Route* route = nullptr;
-        Request request;  // all but the body
+        Request request;  // everything except the body
     };
-    // Either who answers, or the answer.
+    // Returns the route that answers, or the answer.
     std::pair<Admission, std::optional<Response>> admit(const Head& head) const;
 
   private:
@@ -53,7 +55,7 @@ class Gate {
     Routes routes_;
 };
 
-// An answer of one line.
+// Makes an answer of one line.
 Response refusal(int status, std::string line);
 
 }  // namespace pace::http

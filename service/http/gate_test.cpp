@@ -26,7 +26,7 @@ Gate gate(bool loopback, std::string token, std::string operator_token) {
                 routes());
 }
 
-// 200 if a handler is reached.
+// Returns 200 if a handler is reached.
 int status_for(const Gate& at, const Head& head) {
     const auto [admission, wrong] = at.admit(head);
     EXPECT_EQ(admission.route == nullptr, wrong.has_value());
@@ -115,7 +115,7 @@ TEST(Gate, WhatIsOddIsRefused) {
     EXPECT_EQ(status_for(open, asking), 400);
 }
 
-// What a client says comes back as text of one line.
+// A client's own text comes back as text of one line.
 TEST(Gate, ARefusalRepeatsNoControlCharacters) {
     Head head = head_of("GET", "/metrics");
     const std::string host = "evil\x1b[31m\n" + std::string(500, 'a');

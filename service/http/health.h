@@ -1,4 +1,4 @@
-// Health checks: whether the process lives, and whether it can do its work. Nobody needs a token for them.
+// Health checks: whether the process lives, and whether it can do its work. They need no token.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,8 @@
 
 namespace pace::http {
 
-// /healthz is 200 as long as the loop runs. /readyz is 200, or 503 with the line that `obstacle` gives, which says why not.
+// /healthz answers 200 as long as the loop runs. /readyz answers 200, or 503 with the line that
+// `obstacle` returns. The line says why the process is not ready.
 void add_health(Routes& routes, std::function<std::optional<std::string>()> obstacle);
 
 }  // namespace pace::http

@@ -22,7 +22,7 @@ std::string_view text_of(const char* text) {
     return text == nullptr ? std::string_view{} : std::string_view(text);
 }
 
-// Of the headers those that the gate looks at.
+// Takes the headers that the gate reads.
 MHD_Result add_header(void* into, MHD_ValueKind, const char* name, const char* value) {
     return guarded([&] {
         Head& head = *static_cast<Head*>(into);
@@ -43,7 +43,7 @@ MHD_Result add_query(void* into, MHD_ValueKind, const char* name, const char* va
     });
 }
 
-// An answer's body, for as long as the library writes it. Counted in `unread`.
+// An answer's body. It lives until the library has written it. Its bytes are counted in `unread`.
 struct Body {
     std::string text;
     size_t* unread = nullptr;
@@ -88,7 +88,7 @@ ResponseHandle library_response(Response response, size_t& unread) {
         bytes, body->text.data(), &free_body, body.get()));
     if (!handle) return nullptr;
     unread += bytes;
-    (void)body.release();  // free_body's now
+    (void)body.release();  // free_body owns it now
     add_headers(handle.get(), response);
     return handle;
 }

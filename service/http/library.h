@@ -1,4 +1,4 @@
-// How libmicrohttpd's requests and responses become ours. For server.cpp alone.
+// Converts libmicrohttpd's requests and responses to this server's types. For server.cpp alone.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace pace::http {
 
-// The library calls back in C, and knows nothing of exceptions.
+// The library's callbacks are C, so no exception may leave them.
 template <typename Work>
 MHD_Result guarded(Work&& work) {
     MHD_Result result = MHD_NO;
@@ -27,10 +27,11 @@ MHD_Result guarded(Work&& work) {
     return result;
 }
 
-// The texts are the connection's.
+// The texts belong to the connection.
 Head head_of(MHD_Connection* connection, const char* path, const char* method);
 
-// An MHD_UNESCAPE_CALLBACK: the gate decodes, and refuses what is not well-formed.
+// An MHD_UNESCAPE_CALLBACK that decodes nothing. The gate decodes, and refuses text that is not
+// well-formed.
 size_t leave_encoded(void*, MHD_Connection*, char* text);
 
 struct DestroyResponse {
@@ -38,8 +39,8 @@ struct DestroyResponse {
 };
 using ResponseHandle = std::unique_ptr<MHD_Response, DestroyResponse>;
 
-// With the headers that go with every answer. Its body counts in `unread` for as long as the library writes it. Null if there is no
-// memory.
+// Adds the headers that go with every answer. The body counts in `unread` until the library has
+// written it. Returns null if there is no memory.
 ResponseHandle library_response(Response response, size_t& unread);
 
 }  // namespace pace::http

@@ -1,4 +1,5 @@
-// What a handler is asked and what it answers: plain values, without a word of the library that moves them.
+// The request that a handler gets and the response that it returns. They are plain values and do
+// not depend on the library that transfers them.
 #pragma once
 
 #include <functional>
@@ -10,20 +11,21 @@
 namespace pace::http {
 
 struct Request {
-    std::string method;  // "GET" or "POST"; HEAD comes as GET, and its answer's body is not sent
+    std::string method;  // "GET" or "POST"; HEAD comes as GET, without an answer body
     std::string path;    // decoded, without the query
-    std::map<std::string, std::string> query;  // decoded; of a name that comes twice the first
+    std::map<std::string, std::string> query;  // decoded; the first of repeated names
     std::string body;                          // of a POST
-    bool is_operator = false;                  // the operator's token came with it
-    std::vector<std::string> names;  // what the stars of the route stand for, in their order
-    std::string accept;              // the header Accept; empty: none
+    bool is_operator = false;                  // the operator's token was given
+    std::vector<std::string> names;  // the segments that the route's stars matched, in order
+    std::string accept;              // the header Accept; empty if absent
 };
 
 struct Response {
     int status = 200;
     std::string type = "text/plain; charset=utf-8";
     std::string body;
-    // Beside those that the server sends with every answer (server.h); one of these replaces one of the same name.
+    // Headers in addition to those that the server sends with every answer (server.h). A header
+    // here replaces the server's header of the same name.
     std::vector<std::pair<std::string, std::string>> headers;
 };
 
@@ -34,11 +36,12 @@ inline Response json_answer(std::string body) {
     return response;
 }
 
-// Called on the loop's thread. It must not block, and should take a few milliseconds at most.
+// Called on the loop's thread. It must not block, and should take at most a few milliseconds.
 using Handler = std::function<Response(const Request&)>;
 
-// For answers that take longer: the reply is called on the loop's thread, at once or later, and does nothing once nobody waits for it
-// any more. Without a reply the client is told so after Limits::answer_time_max.
+// For answers that take longer. The reply is called on the loop's thread, at once or later. It does
+// nothing if no client waits for it any more. If no reply comes within Limits::answer_time_max, the
+// client is told so.
 using Reply = std::function<void(Response)>;
 using DeferredHandler = std::function<void(const Request&, Reply)>;
 

@@ -1,4 +1,4 @@
-// Options: how an operator has set the server up.
+// Options: an operator's configuration of the server.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,20 @@ class Settings;
 
 namespace pace::http {
 
-// What clients may cost. The numbers are guesses: a browser opens six connections, Prometheus one, a load balancer some.
+// Limits on what clients may cost. The numbers are guesses: a browser opens six connections,
+// Prometheus one, a load balancer some.
 struct Limits {
     uint32_t connections_max = 64;
-    uint32_t connections_max_with_tls = 24;  // handshakes are made on the loop, about 2 ms each
+    uint32_t connections_max_with_tls = 24;  // handshakes run on the loop, about 2 ms each
     uint32_t address_connections_max = 32;   // from one address
-    size_t header_bytes_max = 16 * 1024;     // of a connection: headers, and what is half read
+    size_t header_bytes_max = 16 * 1024;     // of a connection: headers and half-read data
     size_t body_bytes_max = 4 * 1024;
     size_t query_names_max = 32;
     size_t unread_bytes_max = size_t{64} << 20U;  // of answers that clients have not read yet
-    // Until a request is whole, and until the next one is.
+    // The time until a request is complete, and the time until the next request is complete.
     base::Duration request_time_max = std::chrono::seconds(10);
-    base::Duration answer_time_max = std::chrono::seconds(20);  // until an answer is read
+    // The time until the client has read an answer.
+    base::Duration answer_time_max = std::chrono::seconds(20);
 };
 
 struct Options {
@@ -32,12 +34,12 @@ struct Options {
     std::string listen;
     std::string token_file;           // empty: readers need no token
     std::string operator_token_file;  // empty: nobody is an operator
-    std::string tls_certificate;      // PEM, with its chain; both or none
+    std::string tls_certificate;      // PEM, with its chain; set both or none
     std::string tls_key;              // PEM
     Limits limits = {};
 };
 
-// The settings http_*, which both programs have.
+// Reads the settings http_*, which the daemon and the controller both have.
 Options options_from(const settings::Settings& settings);
 
 }  // namespace pace::http

@@ -20,7 +20,8 @@ std::vector<std::string_view> segments_of(std::string_view path) {
     return segments;
 }
 
-// What the stars of `pattern` stand for in `path`; nothing if they do not fit.
+// Returns the segments of `path` that the stars of `pattern` match. Returns nothing if the path
+// does not match.
 std::optional<std::vector<std::string>> names_in(std::string_view pattern, std::string_view path) {
     const auto wanted = segments_of(pattern);
     const auto given = segments_of(path);

@@ -1,7 +1,7 @@
-// Routes: which handler answers which path, who may ask it, and with which method.
+// Routes: which handler answers a path, who may ask it, and with which method.
 //
-// A path is compared segment by segment. A segment "*" stands for any one segment, which the handler finds, decoded, in
-// Request::names: "/api/nodes/*/drain".
+// A path is compared segment by segment. A segment "*" matches any one segment. The handler finds
+// the matched segment, decoded, in Request::names. Example: "/api/nodes/*/drain".
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@
 namespace pace::http {
 
 enum class Access : uint8_t {
-    anyone,         // without a token, for those who look whether the process lives
-    reader,         // with the token, if the server has one; the operator's does as well
-    operator_only,  // with the operator's token alone
+    anyone,         // without a token, for checks whether the process lives
+    reader,         // with the reader's token, if the server has one, or with the operator's
+    operator_only,  // with the operator's token only
 };
 
 class Routes {
   public:
-    // GET and HEAD.
+    // For GET and HEAD.
     void get(std::string path, Handler handler, Access access = Access::reader);
     void get_deferred(std::string path, DeferredHandler handler, Access access = Access::reader);
-    // POST, for whoever has the operator's token.
+    // For POST, with the operator's token.
     void post(std::string path, Handler handler);
 
     struct Route {
@@ -33,11 +33,11 @@ class Routes {
         DeferredHandler handler;
     };
     struct Found {
-        const Route* route = nullptr;    // null: none of this method
-        std::vector<std::string> names;  // what its stars stand for
-        std::string allowed;             // methods that the path has; empty: no such path
+        const Route* route = nullptr;    // null: no route with this method
+        std::vector<std::string> names;  // the segments that the stars matched
+        std::string allowed;             // the path's methods; empty: no such path
     };
-    // `path` as it came, percent-encoded. HEAD finds what GET does.
+    // `path` is as received, percent-encoded. HEAD finds what GET finds.
     Found find(std::string_view method, std::string_view path) const;
 
   private:

@@ -23,7 +23,7 @@ constexpr size_t kFileBytesMax = size_t{64} << 10U;
 constexpr size_t kTokenBytesMin = 16;
 constexpr size_t kTokenBytesMax = 256;
 
-// Without O_NONBLOCK a pipe would hold up the start for ever.
+// Without O_NONBLOCK, a pipe would block the start forever.
 Result<base::UniqueFd> open_regular(std::string_view setting, const std::string& path) {
     base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd.valid()) return base::make_errno_error(errno, fmt::format("open {} {}", setting, path));
@@ -35,7 +35,7 @@ Result<base::UniqueFd> open_regular(std::string_view setting, const std::string&
     return fd;
 }
 
-// The group may read: root gives a file to the service's group so.
+// The group may read the file: this is how root gives a file to the service's group.
 Result<> check_mode(std::string_view setting, const std::string& path, int fd) {
     struct stat about {};
     if (fstat(fd, &about) != 0)

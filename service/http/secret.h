@@ -1,4 +1,4 @@
-// Secrets: files that nobody else may read, and how what a client sends is compared with them.
+// Secrets: reads files that others cannot read, and compares a client's text with a secret.
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace pace::http {
 
-// The whole of a small file. `setting` names it in errors. Blocks: for the start alone.
+// Reads the whole of a small file. `setting` names the file in errors. Blocks, so it is only for
+// the start.
 base::Result<std::string> read_small_file(std::string_view setting, const std::string& path);
 
-// The same of one that others can neither read nor change.
+// Does the same for a file that others can neither read nor change.
 base::Result<std::string> read_secret_file(std::string_view setting, const std::string& path);
 
-// A token: one line of 16 to 256 visible ASCII characters.
+// Reads a token: one line of 16 to 256 visible ASCII characters.
 base::Result<std::string> read_token(std::string_view setting, const std::string& path);
 
-// How long it takes depends on the length of what was given, not on how much of it is right.
+// The time depends on the length of `given`, not on how much of it is right.
 bool is_same_secret(std::string_view given, std::string_view secret);
 
-// The token of "Bearer TOKEN"; empty if the header is of another kind.
+// Returns the token of "Bearer TOKEN". Empty if the header is of another kind.
 std::string_view bearer_token(std::string_view authorization);
 
 }  // namespace pace::http

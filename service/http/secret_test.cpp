@@ -37,7 +37,7 @@ TEST(Secret, OthersMustNotReadOrChangeIt) {
     }
 }
 
-// A pipe would hold up the start for ever.
+// A pipe would block the start forever.
 TEST(Secret, OnlyARegularFileIsRead) {
     const Folder folder;
     const std::string pipe = folder.path() + "/pipe";

@@ -1,4 +1,4 @@
-// serve: what a program has by HTTP, where its settings say so.
+// serve: starts a program's HTTP server if its settings ask for one.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace pace::http {
 
-// Web::create(loop, options, owner) listens; null if http_listen is empty. Logs where it does.
+// Calls Web::create(loop, options, owner), which listens, and logs the URL. Returns null if
+// http_listen is empty.
 template <typename Web, typename Owner>
 base::Result<std::unique_ptr<Web>> serve(base::EventLoop& loop, const settings::Settings& settings,
                                          Owner& owner) {

@@ -29,8 +29,8 @@ using base::Result;
 
 namespace {
 
-// Once the handlers of one turn have taken so long, requests that follow in it are told to come back: one client may send hundreds at
-// once.
+// Once the handlers of one turn have taken this long, later requests of the turn are told to come
+// back. One client may send hundreds of requests at once.
 constexpr base::Duration kTurnMax = std::chrono::milliseconds(30);
 
 constexpr const char* kTlsPriorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
@@ -38,8 +38,8 @@ constexpr const char* kTlsPriorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1
 // One request, from its head until it is answered.
 struct Exchange {
     Gate::Admission admission;
-    uint64_t number = 0;             // of its handler's call; 0: not called yet
-    std::optional<Response> answer;  // the handler's
+    uint64_t number = 0;             // of its handler's call; 0 if not called yet
+    std::optional<Response> answer;  // the handler's answer
 };
 
 }  // namespace
@@ -64,7 +64,7 @@ struct Server::State {
     MHD_Result refuse(MHD_Connection* connection, Response response);
     MHD_Result send(MHD_Connection* connection, Response response);
 
-    // What the library calls.
+    // Called by the library.
     static MHD_Result on_request(void* self, MHD_Connection* connection, const char* path,
                                  const char* method, const char* version, const char* data,
                                  size_t* data_bytes, void** exchange);
@@ -74,7 +74,8 @@ struct Server::State {
                               MHD_ConnectionNotificationCode code);
     static void on_complaint(void* self, const char* format, va_list arguments);
 
-    // A request whose handler has not replied yet. The library leaves its connection alone meanwhile.
+    // A request whose handler has not replied yet. The library does not touch its connection
+    // meanwhile.
     struct Waiting {
         MHD_Connection* connection = nullptr;
         Exchange* exchange = nullptr;
@@ -90,11 +91,11 @@ struct Server::State {
     int epoll = -1;
     base::Timer timer;
     base::Duration handlers_took{};  // in this turn
-    size_t unread = 0;               // bytes of answers
+    size_t unread = 0;               // bytes of answers that clients have not read yet
     std::map<uint64_t, Waiting> waiting;
     uint64_t last_number = 0;
     std::string url;
-    std::string complaint;  // the library's last
+    std::string complaint;  // the library's last message
     uint64_t requests = 0;
     uint64_t refused = 0;
 };
@@ -113,7 +114,7 @@ Result<> Server::State::start(const Address& address, TlsTexts& tls) {
     const bool secure = !tls.certificate.empty();
     unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME;
     if (secure) flags |= MHD_USE_TLS;
-    // The library closes the socket from here on.
+    // The library owns and closes the socket from here on.
     const auto options = library_options(listening.release(), tls);
     daemon = MHD_start_daemon(flags, 0, nullptr, nullptr, &on_request, this, MHD_OPTION_ARRAY,
                               options.data(), MHD_OPTION_END);
@@ -137,7 +138,8 @@ std::vector<MHD_OptionItem> Server::State::library_options(int listening, TlsTex
     const bool secure = !tls.certificate.empty();
     const auto connections = secure ? limits.connections_max_with_tls : limits.connections_max;
     std::vector<MHD_OptionItem> options{
-        {MHD_OPTION_EXTERNAL_LOGGER, pointer(&on_complaint), this},  // first: it hears of the rest
+        // First, to hear of the other options' errors.
+        {MHD_OPTION_EXTERNAL_LOGGER, pointer(&on_complaint), this},
         {MHD_OPTION_LISTEN_SOCKET, listening, nullptr},
         {MHD_OPTION_CONNECTION_LIMIT, connections, nullptr},
         {MHD_OPTION_PER_IP_CONNECTION_LIMIT, limits.address_connections_max, nullptr},
@@ -160,7 +162,7 @@ std::vector<MHD_OptionItem> Server::State::library_options(int listening, TlsTex
 void Server::State::run() {
     handlers_took = {};
     MHD_run(daemon);
-    // The descriptor tells of changes alone: the library says itself when it has more to do.
+    // The descriptor reports only changes. The library says itself when it has more to do.
     MHD_UNSIGNED_LONG_LONG wait_ms = 0;
     if (MHD_get_timeout(daemon, &wait_ms) == MHD_YES)
         timer = loop.run_after(std::chrono::milliseconds(wait_ms), [this] { run(); });
@@ -178,7 +180,7 @@ MHD_Result Server::State::on_request(void* self, MHD_Connection* connection, con
     });
 }
 
-// The head is there.
+// The request's head is complete.
 MHD_Result Server::State::begin(MHD_Connection* connection, const char* path, const char* method,
                                 void** exchange) {
     auto [admission, wrong] = gate.admit(head_of(connection, path, method));
@@ -189,12 +191,12 @@ MHD_Result Server::State::begin(MHD_Connection* connection, const char* path, co
     return MHD_YES;
 }
 
-// A piece of the body, or its end.
+// A part of the body has come, or the body's end.
 MHD_Result Server::State::go_on(MHD_Connection* connection, const char* data, size_t* data_bytes,
                                 Exchange& exchange) {
     Request& request = exchange.admission.request;
     if (*data_bytes > 0) {
-        // The gate has seen the length, and the library keeps to it.
+        // The gate has seen the length, and the library enforces it.
         if (request.body.size() + *data_bytes > limits.body_bytes_max) return MHD_NO;
         request.body.append(data, *data_bytes);
         *data_bytes = 0;
@@ -237,12 +239,12 @@ void Server::State::answered(uint64_t number, Response response) {
     found->second.exchange->answer = std::move(response);
     MHD_Connection* const suspended = found->second.connection;
     waiting.erase(found);
-    if (suspended == nullptr) return;  // its handler is being called
+    if (suspended == nullptr) return;  // its handler is still running
     MHD_resume_connection(suspended);
     timer = loop.run_after(base::Duration::zero(), [this] { run(); });
 }
 
-// The connection ends with it: what may follow of its body is not read.
+// The connection ends with the answer. The rest of the body is not read.
 MHD_Result Server::State::refuse(MHD_Connection* connection, Response response) {
     ++refused;
     response.headers.emplace_back("Connection", "close");
@@ -282,7 +284,7 @@ void Server::State::on_connection(void* self, MHD_Connection* connection, void**
     });
 }
 
-// Errors of clients are theirs; of the start the last one is told.
+// Keeps the last message, which is reported if the start fails. Errors of clients are not logged.
 void Server::State::on_complaint(void* self, const char* format, va_list arguments) {
     guarded([&] {
         std::array<char, 256> line{};

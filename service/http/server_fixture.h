@@ -1,4 +1,4 @@
-// A server whose loop runs on a thread, and clients that say what they like over real sockets.
+// A server whose loop runs on a thread, and clients that send any text over real sockets.
 #pragma once
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ namespace pace::http {
 constexpr const char* kToken = "reader-0123456789abcdef";
 constexpr const char* kOperatorToken = "operator-0123456789abcdef";
 
-// A folder with files, for as long as a test.
+// A folder with files. It exists as long as this object.
 class Folder {
   public:
     Folder() {
@@ -83,7 +83,7 @@ class RunningServer {
         const std::string& url = server_->url();
         return static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
     }
-    // Waits for it.
+    // Runs `work` on the loop and waits until it is done.
     template <typename Work>
     void on_loop(Work work) {
         std::promise<void> done;
@@ -98,7 +98,7 @@ class RunningServer {
         on_loop([&] { told = server_->counters(); });
         return told;
     }
-    // The longest that a callback has held up the loop.
+    // The longest time that a callback has blocked the loop.
     base::Duration longest_step() {
         base::Duration told{};
         on_loop([&] { told = loop_->watch_of_steps().longest().took; });
@@ -128,7 +128,7 @@ class Client {
 
     bool is_connected() const { return is_connected_; }
 
-    // False once the server has closed.
+    // Returns false if the server has closed the connection.
     bool send(std::string_view text) const {
         while (!text.empty()) {
             const ssize_t sent = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL);
@@ -137,7 +137,7 @@ class Client {
         }
         return true;
     }
-    // Whatever comes until the server closes, or, for ten seconds, nothing comes.
+    // Returns all that comes until the server closes, or until nothing has come for ten seconds.
     std::string receive_all() const {
         std::string all;
         std::array<char, 65536> piece{};
@@ -148,14 +148,14 @@ class Client {
         }
         return all;
     }
-    // What is there at most, at once.
+    // Receives once, at most `bytes_max` bytes.
     std::string receive_some(size_t bytes_max) const {
         std::string some(bytes_max, '\0');
         const ssize_t got = recv(fd_.get(), some.data(), some.size(), 0);
         some.resize(got < 0 ? 0 : static_cast<size_t>(got));
         return some;
     }
-    // Whether the server closes before ten seconds have passed.
+    // Whether the server closes the connection. Gives up when nothing has come for ten seconds.
     bool is_closed_by_server() const {
         std::array<char, 4096> piece{};
         for (;;) {
@@ -171,7 +171,7 @@ class Client {
     bool is_connected_ = false;
 };
 
-// One request on a connection of its own; the whole answer.
+// Sends one request on a separate connection and returns the whole answer.
 inline std::string ask(const RunningServer& server, const std::string& line,
                        const std::string& headers = "Host: localhost\r\n",
                        const std::string& body = "") {
@@ -189,7 +189,7 @@ inline std::string body_of(const std::string& answer) {
     return end == std::string::npos ? std::string{} : answer.substr(end + 4);
 }
 
-// Echoes what the handler saw.
+// The handlers echo what they saw.
 inline Routes echo_routes() {
     Routes routes;
     const auto echo = [](const Request& request) {

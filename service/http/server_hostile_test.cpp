@@ -1,4 +1,4 @@
-// What badly behaved clients get, and that others are served meanwhile.
+// Tests what badly behaved clients get, and that other clients are served meanwhile.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +25,7 @@ Options impatient() {
     return options;
 }
 
-// A byte now and then keeps the connection from being idle; it does not keep it.
+// A byte now and then keeps the connection from being idle, but does not keep it open.
 TEST(HostileClients, ASlowRequestIsCutOff) {
     RunningServer server(echo_routes(), impatient());
     const Client slow(server.port());
@@ -76,7 +76,7 @@ TEST(HostileClients, ASlowReaderIsCutOff) {
     EXPECT_LT(slow.receive_all().size(), size_t{8} << 20U);
 }
 
-// Answers that nobody reads take bounded memory, all together.
+// Answers that no client reads take bounded memory together.
 TEST(HostileClients, UnreadAnswersAreBounded) {
     Options options;
     options.listen = "127.0.0.1:0";
@@ -90,7 +90,7 @@ TEST(HostileClients, UnreadAnswersAreBounded) {
                                 "close\r\n\r\n"));
         ASSERT_FALSE(readers.back().receive_some(16).empty());
     }
-    // Two whole ones have their place; of the others it is told that there is none.
+    // Two whole answers have room. The other clients are told that there is no room.
     std::vector<size_t> sizes;
     for (const Client& reader : readers) sizes.push_back(reader.receive_all().size());
     EXPECT_GT(sizes[0], size_t{8} << 20U);
@@ -139,7 +139,8 @@ TEST(HostileClients, ABodyIsBounded) {
     EXPECT_EQ(server.counters().requests, 1U);
 }
 
-// Whoever comes beyond the bound of its address is closed at once; others get their turn when one leaves.
+// Connections beyond the bound of their address are closed at once. Others are accepted when one is
+// closed.
 TEST(HostileClients, AFloodOfConnectionsIsBounded) {
     Options options;
     options.listen = "127.0.0.1:0";
@@ -160,7 +161,8 @@ TEST(HostileClients, AFloodOfConnectionsIsBounded) {
     EXPECT_EQ(status_of(ask(server, "GET /read")), 200);
 }
 
-// All are answered, in their order; slow handlers do not hold up the loop for all of them.
+// All requests are answered, in order. Slow handlers do not block the loop for the time of all of
+// them.
 TEST(HostileClients, PipelinedRequestsAreAnsweredInOrder) {
     RunningServer server(echo_routes());
     const Client client(server.port());
@@ -217,7 +219,8 @@ TEST(HostileClients, NonsenseIsRefused) {
     EXPECT_EQ(status_of(ask(server, "GET /read")), 200);
 }
 
-// Clients that leave in the middle, at every byte. Their connections end with them, not with their deadlines.
+// Clients leave in the middle, at every byte. Their connections end at once, not at their
+// deadlines.
 TEST(HostileClients, WhoLeavesLeavesNothingBehind) {
     RunningServer server(echo_routes());
     const std::string request = kGet;
@@ -233,7 +236,7 @@ TEST(HostileClients, WhoLeavesLeavesNothingBehind) {
     EXPECT_LT(base::now() - begin, 5s);
 }
 
-// As `printf … | nc` does.
+// The client does what `printf … | nc` does.
 TEST(HostileClients, WhoEndsItsOwnSideIsAnsweredAll) {
     const RunningServer server(echo_routes());
     const Client client(server.port());

@@ -1,4 +1,4 @@
-// What well-behaved clients get.
+// Tests what well-behaved clients get.
 #include "service/http/server.h"
 
 #include <future>
@@ -70,7 +70,7 @@ TEST(Server, ALargeAnswerComesWhole) {
     EXPECT_EQ(body_of(ask(server, "GET /large")).size(), size_t{8} << 20U);
 }
 
-// One connection, many requests, as browsers and Prometheus do.
+// One connection carries many requests, as with browsers and Prometheus.
 TEST(Server, KeepsConnectionsOpen) {
     RunningServer server(echo_routes());
     const Client client(server.port());
@@ -82,7 +82,7 @@ TEST(Server, KeepsConnectionsOpen) {
     EXPECT_EQ(server.counters().connections, 1U);
 }
 
-// Answers that come later, in whichever order, reach those who asked; others are served meanwhile.
+// Answers that come later, in any order, reach the right clients. Others are served meanwhile.
 TEST(Server, AnswersLater) {
     std::mutex mutex;
     std::map<std::string, Reply> replies;
@@ -123,7 +123,7 @@ TEST(Server, TellsWhenAnAnswerTakesTooLong) {
     EXPECT_EQ(status_of(ask(server, "GET /never")), 503);
 }
 
-// A server that ends while answers are made.
+// The server ends while answers are being made.
 TEST(Server, EndsWithoutTheAnswersThatItWaitsFor) {
     Reply kept;
     {

@@ -1,4 +1,4 @@
-// How many series there are in large clusters.
+// Tests how many series there are in large clusters.
 #include <map>
 #include <sstream>
 #include <string>
@@ -18,7 +18,7 @@ size_t series_in(const std::string& text) {
     return series;
 }
 
-// Series whose labels name the rank, by rank.
+// Counts the series whose labels name a rank, by rank.
 std::map<std::string, size_t> series_by_rank(const std::string& text) {
     std::map<std::string, size_t> count;
     std::istringstream lines(text);

@@ -37,7 +37,7 @@ constexpr Family kDaemonUnexpected{"pace_daemon_unexpected_messages", Type::coun
 constexpr Family kDaemonShard{"pace_shard_bytes", Type::gauge, "bytes",
                               "Memory of a shard that the node's daemon keeps, by kind."};
 
-// The document's counters, under the same names.
+// A counter of the document. Its series has the same name.
 struct DaemonCounter {
     const char* key;
     Family family;
@@ -92,7 +92,7 @@ void add_memory(Exposition& metrics, const Json& daemon, const Labels& labels,
                 const std::string& node) {
     const Json& limits = member(daemon, "limits");
     metrics.add(kDaemonBuffers, labels, number(member(daemon, "memory"), "buffers"));
-    // 0: no bound but that of each user.
+    // 0 means that there is no bound except each user's.
     if (number(limits, "memory_max") > 0)
         metrics.add(kDaemonMemoryMax, labels, number(limits, "memory_max"));
     if (number(limits, "user_bytes_max") > 0)

@@ -69,7 +69,7 @@ std::string trimmed_lower(std::string_view text) {
     return result;
 }
 
-// The quality of a media range; 1 without one.
+// Returns the quality of a media range, or 1 if it has none.
 double quality_of(std::string_view range) {
     const size_t at = range.find(";q=");
     if (at == std::string_view::npos) return 1;
@@ -79,7 +79,8 @@ double quality_of(std::string_view range) {
 
 }  // namespace
 
-// OpenMetrics for whoever names it and wants nothing else more; the plain format for all others.
+// Returns OpenMetrics if the client names it and prefers nothing else. Otherwise returns the plain
+// format.
 Format format_for(std::string_view accept) {
     double openmetrics = 0;
     double plain = 0;
@@ -119,7 +120,7 @@ void Labels::add(std::string_view name, std::string_view value) {
     for (const char letter : value) {
         const auto byte = static_cast<unsigned char>(letter);
         if (letter == '\\' || letter == '"') text_ += '\\';
-        // A terminal may show it.
+        // Control characters are replaced, because a terminal may show the text.
         text_ += byte < 0x20 || byte == 0x7F ? '?' : letter;
     }
     text_ += '"';
@@ -127,7 +128,7 @@ void Labels::add(std::string_view name, std::string_view value) {
 
 std::string Exposition::head_of(const Family& family) const {
     const bool open = format_ == Format::openmetrics;
-    // In the plain format the family has its samples' name.
+    // In the plain format, the family has the same name as its samples.
     const std::string name = fmt::format("{}{}", family.name, open ? "" : suffix(family.type));
     std::string head = fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, family.help, name,
                                    type_name(family.type, format_));

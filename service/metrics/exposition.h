@@ -1,5 +1,6 @@
-// Exposition: metrics as text, in the two formats that Prometheus reads. Families come in the order in which they are first used, each
-// with all of its samples together, as both formats ask. Pure.
+// Exposition: writes metrics as text, in the two formats that Prometheus reads. Families come in
+// the order in which they are first used. All samples of a family stand together, as both formats
+// require. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +16,21 @@ enum class Format : uint8_t {
     openmetrics,  // text, version 1.0.0
 };
 
-// What a client that sends this Accept header gets.
+// The format for a client that sends this Accept header.
 Format format_for(std::string_view accept);
 std::string_view content_type(Format format);
 
 enum class Type : uint8_t { gauge, counter, info, histogram };
 
-// What is told of one thing. They are constants: a family is known by its address.
+// A family of metrics. Families are constants: a family is identified by its address.
 struct Family {
     std::string_view name;  // with its unit, without _total or _info
     Type type = Type::gauge;
-    std::string_view unit;  // "seconds", "bytes"; empty: a number
+    std::string_view unit;  // "seconds", "bytes"; empty: no unit
     std::string_view help;  // one line
 };
 
-// A series' labels, escaped once and used for many samples.
+// A series' labels. They are escaped once and used for many samples.
 class Labels {
   public:
     Labels() = default;
@@ -47,7 +48,7 @@ class Exposition {
     explicit Exposition(Format format) : format_(format) {}
 
     void add(const Family& family, const Labels& labels, double value);
-    // counts[i]: how many were of value i, for as many as there are.
+    // counts[i] is the number of observations of value i.
     void add_histogram(const Family& family, const Labels& labels,
                        const std::vector<double>& counts);
 

@@ -17,7 +17,7 @@ std::string all_of_them(Format format) {
     Exposition metrics(format);
     metrics.add(kGauge, {{"node", "a"}}, 1.5);
     metrics.add(kCounter, {}, 7);
-    metrics.add(kGauge, {{"node", "b"}}, 2);  // not in a row
+    metrics.add(kGauge, {{"node", "b"}}, 2);  // not next to the other sample of its family
     metrics.add(kInfo, {{"version", "1"}}, 1);
     metrics.add_histogram(kHistogram, {{"node", "a"}}, {2, 0, 1});
     return metrics.text();
@@ -45,7 +45,7 @@ pace_h_count{node="a"} 3
 )");
 }
 
-// Families without the suffix of their samples, units, and an end.
+// Families have no suffix of their samples. There are units, and an end.
 TEST(Exposition, OpenMetrics) {
     const std::string text = all_of_them(Format::openmetrics);
     for (const char* part : {"# TYPE pace_x_seconds gauge\n# UNIT pace_x_seconds seconds\n",

@@ -4,7 +4,8 @@ namespace pace::metrics {
 
 namespace {
 
-// Lists that grow with the square of nodes, or with time. How many links are cut is told; which, pacectl says.
+// Skips lists that grow with the square of the nodes, or with time. The number of cut links is a
+// metric. pacectl shows which links are cut.
 bool is_skipped(std::string_view key) {
     return key == "recent_groups" || key == "links" || key == "zones" || key == "events" ||
            key == "options";

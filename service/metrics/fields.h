@@ -1,5 +1,5 @@
-// Fields of JSON documents that another program, maybe of another version, has written: whatever is missing or of another kind has a
-// fallback. Text of a document, without what no metric needs.
+// Fields of JSON documents that another program has written, possibly another version. A field that
+// is missing or of another kind has a fallback. Parsing leaves out what no metric needs.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@ namespace pace::metrics {
 
 using Json = nlohmann::json;
 
-// The document without its long lists that metrics do not use; null if `text` is no JSON object.
+// Returns the document without the long lists that metrics do not use. Returns null if `text` is
+// not a JSON object.
 Json parse(std::string_view text);
 
-// The member of an object; a null for what is missing.
+// The member of an object, or a null if it is missing.
 const Json& member(const Json& object, std::string_view key);
-// The member if it is an array, else an empty one.
+// The member if it is an array, otherwise an empty array.
 const Json& list(const Json& object, std::string_view key);
 std::string text(const Json& object, std::string_view key);
 double number(const Json& object, std::string_view key, double fallback = 0);

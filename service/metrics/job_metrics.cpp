@@ -50,7 +50,7 @@ constexpr std::array kStatuses{"joined",    "active",  "newcomer", "late",
                                "suspended", "missing", "left",     "lost"};
 constexpr std::array kStates{"joining", "running", "finished"};
 
-// What is summed over all workers of the document.
+// Sums over all workers of the document.
 struct Sums {
     std::map<std::string, double> by_status;
     double slow = 0;
@@ -82,14 +82,14 @@ Sums sums_of(const Json& job) {
         sums.last = sums.any_active ? std::min(sums.last, progress) : progress;
         sums.any_active = true;
     }
-    // With servers, a step is what is pushed.
+    // With servers, the number of steps is the number of pushes.
     const Json& model = member(job, "model");
     if (has_number(model, "fastest_clock")) {
         sums.first = number(model, "fastest_clock");
         sums.last = number(model, "slowest_clock");
         return sums;
     }
-    // Where the document knows it, it knows it of more workers than it lists.
+    // If the document has this field, the field covers more workers than the document lists.
     const Json& spread = member(job, "progress");
     if (has_number(member(spread, "first"), "at")) {
         sums.first = number(member(spread, "first"), "at");

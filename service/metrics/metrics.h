@@ -1,8 +1,9 @@
-// The documents of the controller and of a daemon, and the process that serves them, as metrics. Pure.
+// Turns the documents of the controller and of a daemon, and the state of the process that serves
+// them, into metrics. Pure.
 //
-// How many series there are is bounded, whatever the cluster's size: at most kWorkersMax workers have series of their own, each at most
-// kSeriesOfWorker; the sums of a job are of all of its workers. The labels pace_job, rank and node are never Prometheus's own `job`
-// and `instance`.
+// The number of series is bounded, whatever the cluster's size. At most kWorkersMax workers have
+// series of their own, each at most kSeriesOfWorker. The sums of a job cover all of its workers.
+// The labels pace_job, rank and node never collide with Prometheus's own `job` and `instance`.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +22,12 @@ constexpr size_t kNodesMax = 1024;
 constexpr size_t kShardsMax = 1024;
 constexpr size_t kUsersMax = 64;
 
-// What status_json() of the controller says.
+// Adds the series of the controller's status_json().
 void add_cluster(Exposition& metrics, const Json& status);
-// What daemon_document() of a node's daemon says.
+// Adds the series of a node daemon's daemon_document().
 void add_daemon(Exposition& metrics, const Json& daemon);
 
-// Both, as one text. Either may be null.
+// Returns both as one text. Either may be null.
 std::string metrics_text(const Json& status, const Json& daemon, Format format);
 
 }  // namespace pace::metrics

@@ -47,7 +47,7 @@ TEST(Metrics, TellOfNodesWorkersAndJobs) {
           R"(pace_job_workers{pace_job="served",status="suspended"} 1)",
           R"(pace_job_groups_failed_total{pace_job="served"} 1)",
           R"(pace_job_waited_seconds_total{pace_job="served"} 2.5)",
-          // What was pushed, not the one round that the broadcast is.
+          // The pushes count, not the one round of the broadcast.
           R"(pace_job_progress_first{pace_job="served"} 7)",
           R"(pace_job_progress_last{pace_job="served"} 5)",
           R"(pace_job_slow_workers{pace_job="served"} 1)",
@@ -59,7 +59,7 @@ TEST(Metrics, TellOfNodesWorkersAndJobs) {
           R"(pace_worker_waited_seconds_total{pace_job="served",rank="0",node="a\"b"} 1)",
           R"(pace_worker_loss{pace_job="served",rank="1",node="c"} 0.5)"})
         EXPECT_TRUE(has_line(metrics, line)) << line << "\n" << metrics;
-    // Of the first one no loss was told.
+    // The first worker has told no loss.
     EXPECT_EQ(metrics.find(R"(pace_worker_loss{pace_job="served",rank="0")"), std::string::npos);
 }
 
@@ -91,7 +91,8 @@ TEST(Metrics, TellOfADaemon) {
     EXPECT_EQ(metrics.find("memory_limit"), std::string::npos);
 }
 
-// All samples of a family follow its one HELP and TYPE line; no series comes twice; Prometheus's own labels are left to it.
+// All samples of a family follow its one HELP and TYPE line. No series comes twice. Prometheus's
+// own labels are not used.
 TEST(Metrics, AreWellFormed) {
     std::istringstream lines(metrics_text(kStatus, kDaemon, Format::prometheus));
     std::set<std::string> families;

@@ -29,7 +29,7 @@ constexpr Family kModelCheckpointFailed{"pace_model_checkpoint_failed", Type::ga
 constexpr Family kModelWaitsForNode{"pace_model_waits_for_node", Type::gauge, "",
                                     "1 if a node that keeps a part of the model is missing."};
 
-// The document lists the 64 that have waited longest, as [rank, seconds].
+// The document lists the 64 workers that have waited longest, as [rank, seconds].
 void add_waits(Exposition& metrics, const Json& model, const Labels& labels) {
     for (const Json& wait : list(model, "waited_by_s"))
         if (wait.is_array() && wait.size() == 2 && wait[0].is_number() && wait[1].is_number())

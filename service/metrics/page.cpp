@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kShare = 20;
 
-// What was taken on the loop, for the thread.
+// What the loop's thread has collected for the other thread.
 struct Taken {
     Exposition metrics;
-    std::string status;  // empty: none
+    std::string status;  // empty: no document
     std::string daemon;
 };
 
@@ -53,11 +53,11 @@ void Page::make(Format format) {
     if (sources_.of_process) sources_.of_process(taken->metrics);
     if (sources_.status) taken->status = sources_.status();
     if (sources_.daemon) taken->daemon = sources_.daemon();
-    const auto took = std::make_shared<base::Duration>();
+    const auto took = std::make_shared<base::Duration>();  // processor time
     const auto work = [taken, took, format] {
-        const base::TimePoint begin = base::now();
+        const base::Duration begin = base::thread_cpu_time();
         http::Response response = response_of(format, text_of(*taken));
-        *took = base::now() - begin;
+        *took = base::thread_cpu_time() - begin;
         return response;
     };
     aside_.run(work, [this, took, format](const http::Response& response) {
@@ -65,7 +65,7 @@ void Page::make(Format format) {
     });
 }
 
-// All that have asked meanwhile get the same.
+// All clients that have asked meanwhile get the same text.
 void Page::made(Format format, const http::Response& response, base::Duration took) {
     Kept& kept = kept_[static_cast<size_t>(format)];
     if (response.status == 200) {

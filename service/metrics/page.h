@@ -1,5 +1,6 @@
-// Page: /metrics of a program. What is told is taken on the loop's thread; the text is made aside, since that takes a large cluster's
-// tens of milliseconds, and so seldom that a twentieth of a processor goes into it, whoever asks.
+// Page: /metrics of a program. The data are collected on the loop's thread. The text is made on
+// another thread, because it takes tens of milliseconds for a large cluster. It is made so seldom
+// that it takes at most a twentieth of a processor, however many clients ask.
 #pragma once
 
 #include <array>
@@ -20,9 +21,11 @@ class Page {
   public:
     // Called on the loop's thread.
     struct Sources {
-        std::function<std::string()> status;          // the controller's document; empty: none here
-        std::function<std::string()> daemon;          // the daemon's; empty: none here
-        std::function<void(Exposition&)> of_process;  // what the program says of itself
+        // The controller's document. Empty if there is none in this program.
+        std::function<std::string()> status;
+        // The daemon's document. Empty if there is none in this program.
+        std::function<std::string()> daemon;
+        std::function<void(Exposition&)> of_process;  // the program's own metrics
     };
     Page(base::EventLoop& loop, Sources sources) : sources_(std::move(sources)), aside_(loop) {}
 
@@ -32,13 +35,14 @@ class Page {
     struct Kept {
         std::string text;
         base::TimePoint good_until{};
-        std::vector<http::Reply> waiting;  // while it is made
+        std::vector<http::Reply> waiting;  // clients that wait while it is made
     };
     void make(Format format);
+    // `took` is the processor time of making the text.
     void made(Format format, const http::Response& response, base::Duration took);
 
     Sources sources_;
-    std::array<Kept, 2> kept_;  // of each format
+    std::array<Kept, 2> kept_;  // one for each format
     http::Aside aside_;
 };
 

@@ -18,7 +18,7 @@ class MetricsPage : public testing::Test {
         auto made = base::EventLoop::create();
         if (made) loop_ = std::move(*made);
     }
-    // Runs the loop until the answer is there.
+    // Runs the loop until the answer has come.
     http::Response ask(Page& page, std::string accept) {
         http::Request request;
         request.accept = std::move(accept);
@@ -44,7 +44,7 @@ TEST_F(MetricsPage, AnswersInTheFormatThatIsAskedFor) {
     EXPECT_TRUE(open.body.ends_with("# EOF\n"));
 }
 
-// A document that is no JSON costs its own series alone.
+// A document that is not JSON loses only its own series.
 TEST_F(MetricsPage, AnswersWithoutADocument) {
     Page page(*loop_,
               {.status = [] { return std::string("no JSON"); }, .daemon = {}, .of_process = {}});
@@ -54,7 +54,8 @@ TEST_F(MetricsPage, AnswersWithoutADocument) {
         EXPECT_NE(text.find(family), std::string::npos) << family << text;
 }
 
-// Those who ask while it is made get the same one; then it is good for a while.
+// Clients that ask while the text is made get the same text. Afterwards the text is good for a
+// while.
 TEST_F(MetricsPage, IsMadeOnceForAllWhoAsk) {
     int made = 0;
     const std::string large = status_of(500).dump();
@@ -72,7 +73,7 @@ TEST_F(MetricsPage, IsMadeOnceForAllWhoAsk) {
     EXPECT_EQ(made, 1);
 }
 
-// A thousand workers' text takes longer than a heartbeat should wait.
+// The text for a thousand workers takes longer than a heartbeat may wait.
 TEST_F(MetricsPage, DoesNotHoldUpTheLoop) {
     const std::string large = status_of(1000).dump();
     Page page(*loop_, {.status = [&] { return large; }, .daemon = {}, .of_process = {}});
@@ -80,7 +81,7 @@ TEST_F(MetricsPage, DoesNotHoldUpTheLoop) {
     EXPECT_LT(loop_->watch_of_steps().longest().took, std::chrono::milliseconds(20));
 }
 
-// What is made for somebody who has gone.
+// The text is made for a client that has gone.
 TEST_F(MetricsPage, EndsWhileItIsMade) {
     int answers = 0;
     {

@@ -38,7 +38,8 @@ double seconds_of(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-// Field 22 of /proc/self/stat, in ticks since the machine started; the name before it may hold spaces.
+// Returns field 22 of /proc/self/stat, in ticks since the machine started. The name before this
+// field may contain spaces.
 std::optional<double> started_at() {
     std::ifstream file("/proc/self/stat");
     std::string line;

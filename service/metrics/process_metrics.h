@@ -1,4 +1,5 @@
-// The series of the process that serves metrics: what the kernel says of it, under the names that Prometheus's own clients use.
+// The series of the process that serves metrics: what the kernel tells about it. The names are
+// those that Prometheus's own clients use.
 #pragma once
 
 #include "base/loop_watch.h"
@@ -10,10 +11,10 @@ namespace pace::metrics {
 // Reads /proc/self, which does not block.
 void add_process(Exposition& metrics);
 
-// The event loop of pace-controller. A daemon's document tells of its own.
+// The event loop of pace-controller. A daemon's document has the series of the daemon's own loop.
 void add_controller_loop(Exposition& metrics, const base::LoopWatch& watch);
 
-// What the HTTP server has done.
+// The counters of the HTTP server.
 void add_http(Exposition& metrics, const http::Server::Counters& counters);
 
 }  // namespace pace::metrics

@@ -6,12 +6,12 @@
 
 namespace pace::metrics {
 
-// Of the document's "status" and "activity".
+// These functions read the document's "status" and "activity".
 bool is_active(const Json& worker);
 bool is_stopped(const Json& worker);
 bool is_slow(const Json& worker);
 
-// At most kSeriesOfWorker, with these labels.
+// Adds at most kSeriesOfWorker series with these labels.
 void add_worker(Exposition& metrics, const Json& worker, const Labels& labels);
 
 }  // namespace pace::metrics

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kGone = "gone";
 
-// What a change may be of, in the order in which changes are told.
+// The subject of a change. Changes are reported in the order of subjects.
 struct Subject {
     int order;  // jobs before their workers
     std::string what;
@@ -28,7 +28,7 @@ struct Subject {
 struct Seen {
     std::string state;
     std::string text;
-    std::string node;  // where a worker is
+    std::string node;  // for a worker
 };
 
 using Snapshot = std::map<Subject, Seen>;
@@ -84,7 +84,7 @@ bool holds_of(const std::string& condition, const Json& job) {
     return state == "finished" || (state == "running" && !has_slow_worker(job));
 }
 
-// Whether the last that the controller has noted of the job as a whole is that it is over.
+// Whether the controller's last note on the job as a whole is its end.
 bool has_noted_end(const Json& status, const std::string& job) {
     bool has_ended = false;
     for (const Json& event : list(status, "events")) {

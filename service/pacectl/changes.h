@@ -1,4 +1,4 @@
-// changes: what differs between two looks at the cluster, and whether a condition holds. Pure.
+// changes: the differences between two status documents, and whether a condition holds. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,22 @@ namespace pace::pacectl {
 
 struct Change {
     std::string what;  // "job", "worker", "slow", "node"
-    std::string job;   // empty: it is about no job
+    std::string job;   // empty: not about a job
     std::optional<uint64_t> rank;
     std::string node;
-    std::string from;  // empty: it was not there before
-    std::string to;    // "gone": it is there no more
-    std::string text;  // more for people; may be empty
+    std::string from;  // empty: it is new
+    std::string to;    // "gone": it has disappeared
+    std::string text;  // detail for people; may be empty
 };
 
-// What the first look shows (`before` is null), and what later ones change: states of jobs, status of workers (of the
-// first look only who is not active) and nodes, and who is slow. Of one job, or of all if `job` is empty.
+// Returns the content of the first document (`before` is null), and the changes of later ones:
+// states of jobs, status of workers and nodes, and which workers are slow. The first document gives
+// only the workers that are not active. Covers the job, or all jobs if `job` is empty.
 std::vector<Change> changes_between(const Json& before, const Json& after, const std::string& job);
 
-// "finished", "started" or "no-slow" of the job, or of all, of which there must be one. A job that is there no more has
-// finished if `before`, an earlier look, has it, or the controller has noted its end.
+// Whether "finished", "started" or "no-slow" holds for the job, or for all jobs, of which there
+// must be at least one. A job that has disappeared is finished if the earlier document `before` has
+// it, or if the controller has noted its end.
 bool holds(const std::string& condition, const Json& before, const Json& status,
            const std::string& job);
 

@@ -1,6 +1,7 @@
 #include "service/pacectl/cluster_findings.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The nodes by what they say under `key`; those that say nothing are under "".
+// Groups the nodes by their value of `key`; nodes without a value are under "".
 std::map<std::string, Names> nodes_by(const Json& status, std::string_view key) {
     std::map<std::string, Names> groups;
     for (const Json& node : list(status, "nodes"))
@@ -47,7 +48,7 @@ void judge_nodes(const Json& status, Findings& ret_findings) {
     ret_findings.push_back(ok("nodes", fmt::format("{} alive", alive)));
 }
 
-// Neighbouring releases work together; nobody should stay there.
+// Neighbouring releases work together, but only for a transition.
 void judge_versions(const Json& status, Findings& ret_findings) {
     auto groups = nodes_by(status, "version");
     const Names silent = groups[""];
@@ -78,7 +79,7 @@ void judge_zones(const Json& status, Findings& ret_findings) {
         "set `zone` on every node or on none: without it a node counts as near nobody by word"));
 }
 
-// Sums among GPUs of several nodes need the same one on all of them.
+// Sums among GPUs of several nodes need the same NCCL on all of them.
 void judge_nccl(const Json& status, Findings& ret_findings) {
     auto groups = nodes_by(status, "nccl");
     groups.erase("");
@@ -101,7 +102,7 @@ double median_of(std::vector<double> values) {
     return *middle;
 }
 
-// Links within a zone, or across, have each other for neighbours.
+// Links within a zone are compared with each other, and so are links across zones.
 std::map<std::string, std::vector<Link>> links_by_kind(const Json& status) {
     std::map<uint64_t, std::string> zones;
     for (const Json& node : list(status, "nodes"))
@@ -121,7 +122,8 @@ std::map<std::string, std::vector<Link>> links_by_kind(const Json& status) {
     return kinds;
 }
 
-// Of few links none stands out, and below some milliseconds a busy moment looks like a slow link.
+// Among few links none stands out, and below some milliseconds a busy moment looks like a slow
+// link.
 void judge_links(const Json& status, Findings& ret_findings) {
     constexpr size_t kLinksMin = 4;
     constexpr double kFarSlower = 4;
@@ -191,18 +193,46 @@ void judge_workers(const Json& status, Findings& ret_findings) {
         warn("workers", "slow: " + named(slow), "pacectl job show JOB says since when and why"));
 }
 
-// What the controller notes bears its clock's time: one that is ahead of this machine's is seen.
-void judge_controller_clock(const Json& status, uint64_t now_unix_ms, Findings& ret_findings) {
-    constexpr uint64_t kAheadMs = 2000;
-    uint64_t newest = 0;
-    for (const Json& event : list(status, "events"))
-        newest = std::max(newest, count(event, "at_unix_ms"));
-    if (newest <= now_unix_ms + kAheadMs) return;
-    ret_findings.push_back(
-        warn("clock",
-             fmt::format("the controller's is {} ahead of this machine's",
-                         duration_text(static_cast<double>(newest - now_unix_ms))),
-             "synchronize both: timedatectl set-ntp true, or another NTP client"));
+// How far a clock may be from the controller's. A guess: it confuses logs and certificates only
+// when it is more.
+constexpr int64_t kClockMs = 2000;
+
+std::string apart_text(int64_t ahead_ms) {
+    return fmt::format("{} {}", duration_text(static_cast<double>(std::abs(ahead_ms))),
+                       ahead_ms > 0 ? "ahead" : "behind");
+}
+
+int64_t signed_ms(const Json& object) {
+    return static_cast<int64_t>(std::min<uint64_t>(count(object, "unix_ms"), INT64_MAX / 2));
+}
+
+void judge_clocks(const Json& status, uint64_t now_unix_ms, Findings& ret_findings) {
+    const int64_t controllers = signed_ms(status);
+    if (controllers == 0) return;  // an older controller does not say
+    const char* const remedy = "synchronize the clocks: timedatectl set-ntp true, or an NTP client";
+    const int64_t ahead = controllers - static_cast<int64_t>(now_unix_ms);
+    if (std::abs(ahead) > kClockMs)
+        ret_findings.push_back(warn(
+            "clock", fmt::format("the controller's is {} of this machine's", apart_text(ahead)),
+            remedy));
+    Names apart;
+    size_t known = 0;
+    for (const Json& node : list(status, "nodes")) {
+        const int64_t nodes = signed_ms(node);
+        if (nodes == 0) continue;
+        ++known;
+        if (std::abs(nodes - controllers) > kClockMs)
+            apart.push_back(
+                fmt::format("{} {}", text(node, "name"), apart_text(nodes - controllers)));
+    }
+    if (!apart.empty())
+        ret_findings.push_back(
+            warn("clocks", "apart from the controller's: " + named(apart), remedy));
+    else if (known > 0)
+        ret_findings.push_back(
+            ok("clocks", fmt::format("{} within {} of the controller's",
+                                     known == 1 ? "one node" : fmt::format("{} nodes", known),
+                                     duration_text(static_cast<double>(kClockMs)))));
 }
 
 }  // namespace
@@ -218,7 +248,7 @@ void judge_cluster(const Facts& facts, Findings& ret_findings) {
     judge_cuts(status, ret_findings);
     judge_journal(status, ret_findings);
     judge_workers(status, ret_findings);
-    judge_controller_clock(status, facts.machine.unix_ms, ret_findings);
+    judge_clocks(status, facts.machine.unix_ms, ret_findings);
 }
 
 }  // namespace pace::pacectl

@@ -1,4 +1,5 @@
-// What doctor makes of the controller's status document: of the nodes beside each other. Pure.
+// Cluster findings: what doctor concludes from the controller's status document, by comparing
+// nodes. Pure.
 #pragma once
 
 #include "service/pacectl/facts.h"

@@ -1,4 +1,5 @@
-// What doctor sees beyond this machine's limits: the cluster, the network, key files.
+// Cluster findings: what doctor finds beyond this machine's limits: the cluster, the network, key
+// files.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -37,7 +38,7 @@ Facts healthy_cluster() {
     return facts;
 }
 
-// The worst verdict on the subject, and that whatever is not ok says what to do.
+// Returns the worst verdict on the subject; checks that every finding that is not ok has advice.
 Verdict worst(const Findings& findings, std::string_view subject) {
     Verdict verdict = Verdict::ok;
     for (const Finding& finding : findings) {
@@ -114,15 +115,23 @@ TEST(ClusterFindings, CutsAFailedJournalSlowWorkersAndAClockAheadAreSeen) {
     status["jobs"].push_back(
         {{"name", "j"},
          {"workers", {{{"rank", 3U}, {"node", 2U}, {"slow", {{"why", "stopped"}}}}}}});
-    status["events"][0]["at_unix_ms"] = kNow + 60'000;
+    status["unix_ms"] = kNow + 60'000;
+    status["nodes"][0]["unix_ms"] = kNow + 60'100;
+    status["nodes"][1]["unix_ms"] = kNow;
     const Findings findings = judged(facts);
     EXPECT_EQ(worst(findings, "network"), Verdict::fail);
     EXPECT_EQ(worst(findings, "journal"), Verdict::fail);
     EXPECT_EQ(worst(findings, "workers"), Verdict::warn);
     EXPECT_EQ(worst(findings, "clock"), Verdict::warn);
+    EXPECT_EQ(worst(findings, "clocks"), Verdict::warn);
     EXPECT_TRUE(says(facts, "no bytes pass between a and c"));
     EXPECT_TRUE(says(facts, "slow: rank 3 of j on b (stopped)"));
     EXPECT_TRUE(says(facts, "the controller's is 60.0 s ahead"));
+    EXPECT_TRUE(says(facts, "apart from the controller's: b 60.0 s behind"));
+    status["unix_ms"] = kNow;
+    EXPECT_TRUE(says(facts, "apart from the controller's: a 60.1 s ahead"));
+    status["nodes"][0]["unix_ms"] = kNow + 10;
+    EXPECT_EQ(worst(judged(facts), "clocks"), Verdict::ok);
     (*facts.daemon.status)["nodes"][1]["nccl"] = "2.18.1";
     EXPECT_EQ(worst(judged(facts), "NCCL"), Verdict::warn);
 }
@@ -205,7 +214,7 @@ TEST(NetworkFacts, APortIsTried) {
     EXPECT_NE(why_no_connection("inproc://x"), "");
 }
 
-// A folder of its own, with key files in it.
+// A temporary folder with key files.
 class Keys : public testing::Test {
   protected:
     void SetUp() override {

@@ -32,6 +32,45 @@ std::string pairs_text(std::string_view title, const Json& object) {
     return "\n" + columns.text("");
 }
 
+std::string clients_text(const Json& daemon) {
+    Columns clients({">PID", ">UID", "JOB", ">RANK", ">MEMORY", ">BUFFERS", ">IN FLIGHT"});
+    for (const Json& client : list(daemon, "clients"))
+        clients.add({text(client, "pid"), text(client, "uid"), text(client, "job"),
+                     text(client, "rank"), bytes_text(number(client, "bytes")),
+                     text(client, "buffers"), text(client, "requests")});
+    return clients.empty() ? "\nno client is connected\n" : "\n" + clients.text("");
+}
+
+std::string users_text(const Json& daemon) {
+    Columns users({">UID", ">MEMORY", ">BUFFERS", ">CONNECTIONS", ">OPEN FILES"});
+    for (const Json& user : list(daemon, "users"))
+        users.add({text(user, "uid"), bytes_text(number(user, "bytes")), text(user, "buffers"),
+                   text(user, "clients"), text(user, "descriptors")});
+    return users.empty() ? std::string() : "\n" + users.text("");
+}
+
+std::string shards_text(const Json& daemon) {
+    Columns shards({"JOB", ">SHARD", ">ELEMENTS", ">MODEL", ">LIVE VERSIONS", ">THEIR MEMORY",
+                    ">WAITING UPDATES"});
+    for (const Json& shard : list(daemon, "shards"))
+        shards.add({text(shard, "job"), text(shard, "shard"), text(shard, "elements"),
+                    bytes_text(number(shard, "model_bytes")), text(shard, "live_versions"),
+                    bytes_text(number(shard, "versions_bytes")),
+                    bytes_text(number(shard, "held_bytes"))});
+    return shards.empty() ? std::string() : "\n" + shards.text("");
+}
+
+std::string devices_text(const Json& on_node) {
+    Columns gpus({"GPU", "NAME", ">MEMORY", ">FREE", "KERNELS"});
+    for (const Json& gpu : list(on_node, "devices"))
+        gpus.add({text(gpu, "id"), text(gpu, "name"), bytes_text(number(gpu, "bytes")),
+                  truth(gpu, "open") ? bytes_text(number(gpu, "free_bytes")) : "not in use",
+                  text(gpu, "kernels")});
+    if (gpus.empty()) return {};
+    return fmt::format("\n{}between nodes: {}\n{}\n", gpus.text(""), text(on_node, "between_nodes"),
+                       nccl_line(on_node));
+}
+
 }  // namespace
 
 std::string waits_text(const Json& daemon, std::string_view job) {
@@ -58,36 +97,11 @@ std::string daemon_text(const Json& daemon) {
         controller_text(member(daemon, "controller")), data_text(daemon), text(daemon, "threads"));
     if (member(daemon, "controller_problem").is_string())
         lines += fmt::format("not attached: {}\n", text(daemon, "controller_problem"));
-    Columns clients({">PID", ">UID", "JOB", ">RANK", ">MEMORY", ">BUFFERS", ">IN FLIGHT"});
-    for (const Json& client : list(daemon, "clients"))
-        clients.add({text(client, "pid"), text(client, "uid"), text(client, "job"),
-                     text(client, "rank"), bytes_text(number(client, "bytes")),
-                     text(client, "buffers"), text(client, "requests")});
-    lines += clients.empty() ? "\nno client is connected\n" : "\n" + clients.text("");
+    lines += clients_text(daemon);
     lines += waits_text(daemon);
-    Columns users({">UID", ">MEMORY", ">BUFFERS", ">CONNECTIONS", ">OPEN FILES"});
-    for (const Json& user : list(daemon, "users"))
-        users.add({text(user, "uid"), bytes_text(number(user, "bytes")), text(user, "buffers"),
-                   text(user, "clients"), text(user, "descriptors")});
-    if (!users.empty()) lines += "\n" + users.text("");
-    Columns shards({"JOB", ">SHARD", ">ELEMENTS", ">MODEL", ">LIVE VERSIONS", ">THEIR MEMORY",
-                    ">WAITING UPDATES"});
-    for (const Json& shard : list(daemon, "shards"))
-        shards.add({text(shard, "job"), text(shard, "shard"), text(shard, "elements"),
-                    bytes_text(number(shard, "model_bytes")), text(shard, "live_versions"),
-                    bytes_text(number(shard, "versions_bytes")),
-                    bytes_text(number(shard, "held_bytes"))});
-    if (!shards.empty()) lines += "\n" + shards.text("");
-    Columns gpus({"GPU", "NAME", ">MEMORY", ">FREE", "KERNELS"});
-    const Json& on_node = member(daemon, "gpus");
-    for (const Json& gpu : list(on_node, "devices"))
-        gpus.add({text(gpu, "id"), text(gpu, "name"), bytes_text(number(gpu, "bytes")),
-                  truth(gpu, "open") ? bytes_text(number(gpu, "free_bytes")) : "not in use",
-                  text(gpu, "kernels")});
-    if (!gpus.empty()) lines += "\n" + gpus.text("");
-    if (!gpus.empty())
-        lines += fmt::format("between nodes: {}\n{}\n", text(on_node, "between_nodes"),
-                             nccl_line(on_node));
+    lines += users_text(daemon);
+    lines += shards_text(daemon);
+    lines += devices_text(member(daemon, "gpus"));
     lines += pairs_text("LIMITS", member(daemon, "limits"));
     lines += pairs_text("MEMORY", member(daemon, "memory"));
     lines += pairs_text("COUNTERS", member(daemon, "counters"));

@@ -1,4 +1,5 @@
-// The daemon's own document as text: where it listens, who is connected, what they hold. Pure.
+// Daemon text: the daemon's own document as text: endpoints, connected clients and what they hold.
+// Pure.
 #pragma once
 
 #include <string>
@@ -10,7 +11,8 @@ namespace pace::pacectl {
 
 std::string daemon_text(const Json& daemon);
 
-// The calls of this node's workers that have waited for long, of one job or of all; empty if there are none.
+// The calls of this node's workers that have waited long, of one job or of all; empty if there are
+// none.
 std::string waits_text(const Json& daemon, std::string_view job = {});
 
 }  // namespace pace::pacectl

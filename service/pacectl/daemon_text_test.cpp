@@ -9,7 +9,7 @@ bool shows(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
-// As daemon/telemetry/document.cpp writes it.
+// In the format of daemon/telemetry/document.cpp.
 Json daemon_example() {
     return Json::parse(R"({
       "name": "a", "version": "0.1.0", "pid": 7, "gpus": {

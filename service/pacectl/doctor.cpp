@@ -9,7 +9,7 @@ namespace {
 
 constexpr mode_t kFixedMode = 0600;
 
-// What was changed, and what could not be.
+// Repairs key files; returns what was changed, and what could not be.
 Findings fix_keys(const KeyFacts& keys) {
     Findings done;
     for (const KeyFile& file : keys_to_fix(keys)) {

@@ -21,7 +21,7 @@ Result<Json> parse_document(std::string_view text) {
 
 namespace {
 
-// Bytes of the UTF-8 character that begins at `at`; 0 if there begins none.
+// The size of the UTF-8 character that begins at `at`; 0 if none begins there.
 size_t character_at(std::string_view text, size_t at) {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(at);
@@ -38,7 +38,7 @@ size_t character_at(std::string_view text, size_t at) {
     return size;
 }
 
-// Terminals obey those of ISO 6429's second set (U+0080 to U+009F) as well.
+// Terminals also obey the second set of ISO 6429 (U+0080 to U+009F).
 bool is_control(std::string_view character) {
     const auto lead = static_cast<unsigned char>(character[0]);
     if (character.size() == 1) return lead < 0x20 || lead == 0x7F;

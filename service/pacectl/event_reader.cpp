@@ -9,7 +9,7 @@ namespace pace::pacectl {
 
 namespace {
 
-// Whom it is about, as far as its text does not say.
+// The event's subject, as far as its text does not name it.
 std::string about_text(const Json& event) {
     const std::string said = text(event, "text", "");
     std::string about;
@@ -28,7 +28,8 @@ std::string about_text(const Json& event) {
 EventReader::EventReader(std::optional<uint64_t> since, std::string job)
     : last_(since), job_(std::move(job)) {}
 
-// Its numbers are smaller, or it has another event under the number that was read last.
+// The controller is another one if its numbers are smaller, or if the number read last now belongs
+// to another event.
 bool EventReader::is_of_another_controller(const Json& status) const {
     if (!last_ || last_at_unix_ms_ == 0) return false;
     uint64_t newest = 0;
@@ -57,7 +58,7 @@ NewEvents EventReader::read(const Json& status) {
         last_at_unix_ms_ = count(event, "at_unix_ms");
         if (job_.empty() || text(event, "job", "") == job_) found.events.push_back(event);
     }
-    // What was dropped is said once.
+    // Report dropped events only once.
     if (found.dropped_last > 0) last_ = std::max(*last_, found.dropped_last);
     return found;
 }

@@ -1,4 +1,4 @@
-// EventReader: the events of one status document after another, each once. Pure.
+// EventReader: reads the events of successive status documents, each event once. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace pace::pacectl {
 
-// What a document has that the ones before had not.
+// The new events of a document.
 struct NewEvents {
-    std::vector<Json> events;  // the job's alone if one is named; in the order of their numbers
-    // The controller kept so many events that none of these could be read: 0 to 0 if none is missing.
+    std::vector<Json> events;  // of the named job, or of all; by number
+    // The numbers of events that the controller had dropped before they could be read; 0 to 0 if
+    // none is missing.
     uint64_t dropped_first = 0;
     uint64_t dropped_last = 0;
-    bool is_restarted =
-        false;  // another controller counts from the start: these are its first ones
+    // Another controller, which counts from the start; these are its first events.
+    bool is_restarted = false;
 };
 
 class EventReader {
   public:
-    // `since`: those up to this number are known already; without it, all that are kept are new.
+    // Events up to `since` are known already. Without `since`, all kept events are new.
     EventReader(std::optional<uint64_t> since, std::string job);
 
     NewEvents read(const Json& status);
@@ -31,14 +32,14 @@ class EventReader {
     bool is_of_another_controller(const Json& status) const;
 
     std::optional<uint64_t> last_;
-    uint64_t last_at_unix_ms_ = 0;  // 0: it was not read
+    uint64_t last_at_unix_ms_ = 0;  // 0: not read yet
     std::string job_;
 };
 
-// Whether the controller tells of events at all; an older one does not.
+// Whether the controller reports events; an older one does not.
 bool has_events(const Json& status);
 
-// One line: time, number, severity, kind, whom it is about, and what happened.
+// One line: time, number, severity, kind, subject, and what happened.
 std::string event_line(const Json& event);
 
 }  // namespace pace::pacectl

@@ -5,7 +5,7 @@
 namespace pace::pacectl {
 namespace {
 
-// A controller's ring: what it has noted, and how much it keeps.
+// A controller's ring of events with bounded room.
 class Ring {
   public:
     void add(const std::string& job = "a") {
@@ -97,7 +97,7 @@ TEST(EventReader, SeesThatAnotherControllerCounts) {
     EXPECT_TRUE(found.is_restarted);
     EXPECT_EQ(numbers(found), (Numbers{1}));
     EXPECT_FALSE(reader.read(ring.status()).is_restarted);
-    // Another one that has come further than the first.
+    // Another controller that has come further than the first.
     ring.restart();
     for (int i = 0; i < 3; ++i) ring.add();
     found = reader.read(ring.status());

@@ -18,7 +18,7 @@ base::Error no_events(const Json& status) {
                             text(status, "version"));
 }
 
-// Gaps are told to programs as objects among the events, to people beside them.
+// Programs get gaps as objects among the events; people get them on stderr.
 int print_new(const NewEvents& found, bool json) {
     std::string lines;
     if (found.is_restarted) {

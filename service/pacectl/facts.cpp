@@ -15,7 +15,7 @@ namespace pace::pacectl {
 
 namespace {
 
-// The daemon waits five seconds for its controller, and then says why there is none.
+// The daemon waits five seconds for its controller, and then reports why there is none.
 constexpr auto kDoctorPatience = std::chrono::seconds(6);
 
 std::string user_name(uid_t uid) {
@@ -70,7 +70,7 @@ DaemonFacts ask_daemon(const client::Endpoint& endpoint) {
     return facts;
 }
 
-// Whom the daemon's process runs as. Where that cannot be told, the services' user.
+// The user of the daemon's process; if unknown, the services' user.
 std::optional<KeyOwner> service_of(const std::optional<Json>& daemon) {
     struct stat status {};
     const uint64_t pid = daemon ? count(*daemon, "pid") : 0;

@@ -1,4 +1,4 @@
-// Facts: what doctor looks at on this machine. Gathered here, judged in findings.h.
+// Facts: what doctor observes on this machine. Collected here, judged in findings.h.
 #pragma once
 
 #include <sys/types.h>
@@ -18,20 +18,20 @@ struct SocketFacts {
     std::string path;
     bool exists = false;
     bool is_socket = false;
-    bool may_connect = false;  // this user, by the file's permissions
+    bool may_connect = false;  // by the file's permissions for this user
     mode_t mode = 0;
     std::string owner;
     std::string group;
-    std::string looked_at;  // when it does not exist: why, in the system's words
+    std::string looked_at;  // the system's error if it does not exist
 };
 
 struct DaemonFacts {
-    std::optional<base::Error> refused;  // why there is no answer
-    std::string version;                 // what it says it is
+    std::optional<base::Error> refused;  // why the daemon did not answer
+    std::string version;                 // the daemon's version
     std::optional<Json> document;
     std::optional<base::Error> document_error;
     std::optional<Json> status;               // the controller's document
-    std::optional<base::Error> status_error;  // why it could not be had
+    std::optional<base::Error> status_error;  // why it is missing
 };
 
 struct Facts {
@@ -43,7 +43,7 @@ struct Facts {
     MachineFacts machine;
 };
 
-// `keys`: the folder of key files.
+// `keys` is the folder of key files.
 Facts gather_facts(const client::Endpoint& endpoint, const std::string& keys);
 
 }  // namespace pace::pacectl

@@ -52,7 +52,7 @@ Finding judge_controller(const DaemonFacts& daemon) {
     if (truth(controller, "embedded"))
         return ok("controller", "runs in the daemon's process (no `controller` is configured)");
     const std::string endpoint = text(controller, "endpoint");
-    // The daemon has found out why, and says what to do.
+    // The daemon knows the reason and says what to do.
     if (member(*daemon.document, "controller_problem").is_string())
         return fail("controller", text(*daemon.document, "controller_problem"),
                     "docs/troubleshooting.md, \"The controller and its daemons\", has each reason");
@@ -83,7 +83,7 @@ Finding judge_data(const Json& daemon) {
     return ok("data", what);
 }
 
-// What the users of a daemon have it keep.
+// Judges how much the users of a daemon have it keep.
 Finding judge_users(const Json& daemon, double nearly) {
     const Json& limits = member(daemon, "limits");
     const double bytes_max = number(limits, "user_bytes_max");

@@ -1,4 +1,4 @@
-// findings: what doctor makes of the facts. Each says what is right or wrong, and what to do. Pure.
+// findings: what doctor concludes from the facts: what is right or wrong, and what to do. Pure.
 #pragma once
 
 #include "service/pacectl/facts.h"

@@ -34,7 +34,7 @@ Facts healthy() {
     return facts;
 }
 
-// The verdict on a subject, and that every finding that is not ok says what to do.
+// Returns the worst verdict on a subject; checks that every finding that is not ok has advice.
 Verdict verdict_on(const Facts& facts, std::string_view subject) {
     Verdict worst = Verdict::ok;
     for (const Finding& finding : judge(facts)) {

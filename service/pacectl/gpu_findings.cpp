@@ -16,7 +16,7 @@ Finding judge_gpu(const Json& gpu) {
     if (!truth(gpu, "open"))
         return {Verdict::ok, kSubject, what + "; no trainer has asked for it yet", ""};
     const std::string kernels = text(gpu, "kernels");
-    // Of a plug-in this is its name, of none the reason.
+    // The name of the plug-in; if there is none, the reason.
     if (!kernels.starts_with("CUDA ") && !kernels.starts_with("simulated"))
         return {Verdict::warn, kSubject, what + ": sums are made on the host, for " + kernels,
                 "install the package with Pace's plug-in for GPUs, of the same version"};

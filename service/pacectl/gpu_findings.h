@@ -1,4 +1,5 @@
-// What doctor says of GPUs: those that the daemon finds, or why it finds none, and what moves their memory.
+// GPU findings: what doctor reports on GPUs: those that the daemon finds, or why it finds none, and
+// what moves their memory.
 #pragma once
 
 #include <string>
@@ -8,10 +9,10 @@
 
 namespace pace::pacectl {
 
-// The daemon has told of itself.
+// The daemon's document must be present.
 void judge_gpus(const Facts& facts, Findings& ret_findings);
 
-// Of the daemon document's "gpus": "NCCL 2.28.9", or that there is none, and why.
+// From the daemon document's "gpus": "NCCL 2.28.9", or why there is none.
 std::string nccl_line(const Json& gpus);
 
 }  // namespace pace::pacectl

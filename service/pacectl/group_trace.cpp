@@ -1,6 +1,7 @@
 #include "service/pacectl/group_trace.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pace::pacectl {
@@ -8,71 +9,6 @@ namespace pace::pacectl {
 namespace {
 
 constexpr size_t kNamedMax = 64;  // members that an event names; their number it always tells
-
-// The tracks of a trace: processes are numbered in the order of their job and node.
-class Tracks {
-  public:
-    struct Event {
-        uint64_t begin_us = 0;
-        uint64_t end_us = 0;
-        std::string name;
-        Json arguments;
-    };
-
-    void add(const std::string& job, uint64_t node, uint64_t rank, Event event) {
-        event.end_us = std::max(event.begin_us, event.end_us);
-        events_[{job, node}][rank].push_back(std::move(event));
-    }
-
-    Json to_json(const std::map<uint64_t, std::string>& nodes) {
-        Json events = Json::array();
-        uint64_t process = 0;
-        for (auto& [place, ranks] : events_) {
-            ++process;
-            const auto& [job, node] = place;
-            const auto name = nodes.find(node);
-            const std::string host =
-                name == nodes.end() ? fmt::format("node {}", node) : name->second;
-            events.push_back(named(process, "process_name", host + ", job " + job));
-            for (auto& [rank, track] : ranks) add_track(process, rank, track, events);
-        }
-        return events;
-    }
-
-  private:
-    static Json named(uint64_t process, const char* what, const std::string& name) {
-        return {{"ph", "M"}, {"name", what}, {"pid", process}, {"args", {{"name", name}}}};
-    }
-
-    // A worker that died in an exchange and came back may signal before the exchange ends: nothing
-    // reaches beyond the beginning of the next.
-    static void add_track(uint64_t process, uint64_t rank, std::vector<Event>& track,
-                          Json& events) {
-        Json thread = named(process, "thread_name", fmt::format("rank {}", rank));
-        thread["tid"] = rank;
-        events.push_back(std::move(thread));
-        std::sort(track.begin(), track.end(), [](const Event& a, const Event& b) {
-            return std::pair(a.begin_us, a.end_us) < std::pair(b.begin_us, b.end_us);
-        });
-        for (size_t i = 0; i < track.size(); ++i) {
-            const uint64_t next = i + 1 < track.size() ? track[i + 1].begin_us : UINT64_MAX;
-            events.push_back(complete(process, rank, track[i], std::min(track[i].end_us, next)));
-        }
-    }
-
-    static Json complete(uint64_t process, uint64_t rank, Event& event, uint64_t end_us) {
-        return {{"ph", "X"},
-                {"cat", "group"},
-                {"name", event.name},
-                {"pid", process},
-                {"tid", rank},
-                {"ts", event.begin_us},
-                {"dur", end_us - event.begin_us},
-                {"args", std::move(event.arguments)}};
-    }
-
-    std::map<std::pair<std::string, uint64_t>, std::map<uint64_t, std::vector<Event>>> events_;
-};
 
 // A number of 64 bits is not exact in every viewer: text.
 Json arguments_of(const Json& group) {
@@ -88,24 +24,14 @@ Json arguments_of(const Json& group) {
     return arguments;
 }
 
-void add_group(const std::string& job, const Json& group, uint64_t clock_us, Tracks& tracks) {
-    const bool failed = text(group, "state") == "failed";
-    const uint64_t ordered = count(group, "ordered_us");
-    const Json of_all = arguments_of(group);
-    for (const Json& member : list(group, "members")) {
-        const uint64_t signalled = count(member, "signalled_us");
-        if (signalled == 0) continue;  // of a controller that does not tell times
-        const uint64_t node = count(member, "node");
-        const uint64_t rank = count(member, "rank");
-        tracks.add(job, node, rank, {signalled, ordered, "waiting", {{"group", of_all["group"]}}});
-        Json arguments = of_all;
-        arguments["own_iteration"] = count(member, "iteration");
-        arguments["weight"] = number(member, "weight");
-        const uint64_t ended = count(member, "ended_us");
-        tracks.add(job, node, rank,
-                   {ordered, ended == 0 ? clock_us : ended, failed ? "failed" : "exchanging",
-                    std::move(arguments)});
-    }
+// A worker that died in an exchange and came back may signal before the exchange ends: no span
+// reaches beyond the beginning of the next one.
+void make_disjoint(std::vector<Span>& track) {
+    std::sort(track.begin(), track.end(), [](const Span& one, const Span& other) {
+        return std::pair(one.begin_us, one.end_us) < std::pair(other.begin_us, other.end_us);
+    });
+    for (size_t i = 0; i + 1 < track.size(); ++i)
+        track[i].end_us = std::min(track[i].end_us, track[i + 1].begin_us);
 }
 
 }  // namespace
@@ -119,7 +45,7 @@ void GroupTrace::add(const Json& status) {
         if (!only_.empty() && name != only_) continue;
         if (!member(job, "recent_groups").is_array()) continue;
         for (const Json& group : list(job, "recent_groups"))
-            groups_[count(group, "group")] = {name, group};
+            groups_[count(group, "group")] = {name, count(member(job, "run"), "began_ns"), group};
         ordered_[name] = count(job, "groups_ordered");
         add_waits(job);
     }
@@ -135,15 +61,72 @@ void GroupTrace::add_waits(const Json& job) {
     }
 }
 
-Json GroupTrace::chrome() const {
+std::string GroupTrace::node_name(uint64_t node) const {
+    const auto name = nodes_.find(node);
+    return name == nodes_.end() ? fmt::format("node {}", node) : name->second;
+}
+
+void GroupTrace::add_span(uint64_t node, Span span, Tracks& ret_tracks) const {
+    span.node = node_name(node);
+    span.category = "group";
+    span.end_us = std::max(span.begin_us, span.end_us);
+    Track& track = ret_tracks[{span.job, node, span.rank}];
+    track.push_back(std::move(span));
+}
+
+void GroupTrace::add_group(const Group& group, Tracks& ret_tracks) const {
+    const Json& record = group.record;
+    const bool failed = text(record, "state") == "failed";
+    const uint64_t ordered = count(record, "ordered_us");
+    const Json of_all = arguments_of(record);
+    for (const Json& member : list(record, "members")) {
+        const uint64_t signalled = count(member, "signalled_us");
+        if (signalled == 0) continue;  // of a controller that does not tell times
+        Span span;
+        span.job = group.job;
+        span.run = group.run;
+        span.rank = count(member, "rank");
+        span.exchange = "group " + text(record, "group");
+        span.step = fmt::format("{}, signalled at {}", span.exchange, signalled);
+        Span waiting = span;
+        waiting.name = "waiting";
+        waiting.begin_us = signalled;
+        waiting.end_us = ordered;
+        waiting.arguments = {{"group", of_all["group"]}};
+        const uint64_t ended = count(member, "ended_us");
+        span.has_ended = ended != 0;
+        span.name = failed ? "failed" : "exchanging";
+        span.begin_us = ordered;
+        span.end_us = ended == 0 ? clock_us_ : ended;
+        span.arguments = of_all;
+        span.arguments["own_iteration"] = count(member, "iteration");
+        span.arguments["weight"] = number(member, "weight");
+        add_span(count(member, "node"), std::move(waiting), ret_tracks);
+        add_span(count(member, "node"), std::move(span), ret_tracks);
+    }
+}
+
+std::vector<Span> GroupTrace::spans() const {
     Tracks tracks;
-    for (const auto& [id, group] : groups_) add_group(group.job, group.record, clock_us_, tracks);
-    for (const Wait& wait : waits_)
-        tracks.add(wait.job, wait.node, wait.rank,
-                   {wait.since_us, clock_us_, "waiting", {{"group", "none yet"}}});
-    return {{"displayTimeUnit", "ms"},
-            {"otherData", {{"groups", groups_.size()}, {"groups_ordered", ordered_}}},
-            {"traceEvents", tracks.to_json(nodes_)}};
+    for (const auto& [id, group] : groups_) add_group(group, tracks);
+    for (const Wait& wait : waits_) {
+        Span span;
+        span.job = wait.job;
+        span.rank = wait.rank;
+        span.name = "waiting";
+        span.begin_us = wait.since_us;
+        span.end_us = clock_us_;
+        span.has_ended = false;
+        span.step = "the group to come";
+        span.arguments = {{"group", "none yet"}};
+        add_span(wait.node, std::move(span), tracks);
+    }
+    std::vector<Span> spans;
+    for (auto& [place, track] : tracks) {
+        make_disjoint(track);
+        std::move(track.begin(), track.end(), std::back_inserter(spans));
+    }
+    return spans;
 }
 
 }  // namespace pace::pacectl

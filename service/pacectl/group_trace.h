@@ -1,19 +1,18 @@
-// GroupTrace: the groups of status documents as a trace in Chrome's trace-event format, which
-// ui.perfetto.dev and chrome://tracing show.
+// GroupTrace: the groups of status documents as spans.
 //
-// One process of the trace is a node with its workers of one job, one thread a rank. On each thread
-// events follow one another: a rank *waits* from its signal to the order that names it, and
-// *exchanges* from there until its node is done; of a group that failed the event is named so.
-// Whatever has not ended reaches to the last document. Times are microseconds on the controller's
-// monotonic clock, so that traces of one controller can be laid side by side.
+// The spans of a rank follow one another: a rank *waits* from its signal to the order that names
+// it, and *exchanges* from there until its node is done; the exchange of a group that failed is
+// named so. Whatever has not ended reaches to the last document.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "service/pacectl/document.h"
+#include "service/pacectl/span.h"
 
 namespace pace::pacectl {
 
@@ -30,11 +29,16 @@ class GroupTrace {
     void add(const Json& status);
 
     size_t groups() const { return groups_.size(); }
-    Json chrome() const;
+    // How many groups each job has had, of which the trace may have fewer.
+    const std::map<std::string, uint64_t>& ordered() const { return ordered_; }
+    // Whether a document had a job of this name that averages in groups.
+    bool has_job(const std::string& name) const { return ordered_.contains(name); }
+    std::vector<Span> spans() const;
 
   private:
     struct Group {
         std::string job;
+        uint64_t run = 0;
         Json record;
     };
     struct Wait {
@@ -44,15 +48,21 @@ class GroupTrace {
         uint64_t since_us = 0;
     };
 
+    using Track = std::vector<Span>;
+    using Tracks = std::map<std::tuple<std::string, uint64_t, uint64_t>, Track>;  // job, node, rank
+
     void add_waits(const Json& job);
+    std::string node_name(uint64_t node) const;
+    void add_span(uint64_t node, Span span, Tracks& ret_tracks) const;
+    void add_group(const Group& group, Tracks& ret_tracks) const;
 
     std::string only_;
     size_t groups_max_;
-    uint64_t clock_us_ = 0;                    // of the last document
-    std::map<uint64_t, std::string> nodes_;    // names
-    std::map<uint64_t, Group> groups_;         // by id, which grows
-    std::vector<Wait> waits_;                  // in the last document, for a group to come
-    std::map<std::string, uint64_t> ordered_;  // groups that each job has had
+    uint64_t clock_us_ = 0;                  // of the last document
+    std::map<uint64_t, std::string> nodes_;  // names
+    std::map<uint64_t, Group> groups_;       // by id, which grows
+    std::vector<Wait> waits_;                // in the last document, for a group to come
+    std::map<std::string, uint64_t> ordered_;
 };
 
 }  // namespace pace::pacectl

@@ -19,7 +19,7 @@ Json waits_of(const Json& daemon, const std::string& job) {
     return waits;
 }
 
-// The controller has said that there is none; what was meant is known from the status.
+// If the controller knows no such job, the status tells which name was probably meant.
 int say_not_deleted(const client::Endpoint& endpoint, const std::string& name,
                     const base::Error& error) {
     if (error.kind != base::ErrorKind::not_found) return say_error(error);

@@ -1,4 +1,5 @@
-// The flags of `pacectl job create`: one for each row of the table of job options (protocol/options).
+// Job flags: the flags of `pacectl job create`, one for each row of the table of job options
+// (protocol/options).
 #pragma once
 
 #include "protocol/options/asked_options.h"
@@ -9,7 +10,7 @@ class App;
 
 namespace pace::pacectl {
 
-// Declares them on `create`; parsing fills ret_job. topk.team_gather is --topk-team-gather.
+// Declares the flags on `create`; parsing fills ret_job. topk.team_gather is --topk-team-gather.
 void add_job_flags(CLI::App& create, protocol::AskedOptions& ret_job);
 
 }  // namespace pace::pacectl

@@ -6,6 +6,7 @@
 
 #include "service/pacectl/columns.h"
 #include "service/pacectl/job_facts.h"
+#include "service/pacectl/job_told.h"
 #include "service/pacectl/model_text.h"
 #include "service/pacectl/node_names.h"
 #include "service/pacectl/worker_text.h"
@@ -14,7 +15,7 @@ namespace pace::pacectl {
 
 namespace {
 
-constexpr size_t kMembersNamed = 64;  // of a group
+constexpr size_t kMembersNamed = 64;  // per group
 
 std::string members_text(const Json& group) {
     std::string members;
@@ -31,7 +32,7 @@ std::string members_text(const Json& group) {
     return members;
 }
 
-// Why the group failed; "" of one that has not.
+// Why the group failed; "" if it has not failed.
 std::string failure_text(const Json& group) {
     if (!member(group, "reason").is_string()) return {};
     return fmt::format("  group {} failed: {}\n", text(group, "group"), text(group, "reason"));
@@ -77,7 +78,7 @@ std::string mixing_text(const Json& job) {
     std::string line =
         fmt::format("  spectral gap {:.3f}; sync-graph in {} {}", number(job, "spectral_gap"),
                     components, components == 1 ? "piece" : "pieces");
-    // Not told where the controller forms no groups (prague-static).
+    // Absent if the controller forms no groups (prague-static).
     if (member(job, "group_wait_ms").is_number())
         line += fmt::format("; {} groups in flight; waits {} for a full one",
                             count(job, "groups_in_flight"),
@@ -110,7 +111,7 @@ std::string progress_text(const Json& job) {
                        count(first, "at"), text(first, "rank"));
 }
 
-// Those without which it goes on, because others of it get no bytes from them.
+// The nodes without which the job continues, because others cannot reach them.
 std::string left_out_text(const Json& job, const NodeNames& names) {
     std::string named;
     for (const Json& node : list(job, "left_out"))
@@ -128,7 +129,7 @@ std::string ranks_text(const Json& wait, std::string_view key) {
     return others > 0 ? fmt::format("{} and {} more", ranks, others) : ranks;
 }
 
-// Who waits for whom.
+// Which ranks wait for which.
 std::string wait_lines(const Json& job) {
     std::string lines;
     for (const Json& wait : list(job, "waits")) {
@@ -142,9 +143,9 @@ std::string wait_lines(const Json& job) {
     return lines;
 }
 
-// Which of the job's nodes are near each other, as far as it is known.
+// Which of the job's nodes are near each other, as far as known.
 std::string zones_text(const Json& job, const NodeNames& names) {
-    constexpr size_t kNodesNamed = 8;  // of a zone
+    constexpr size_t kNodesNamed = 8;  // per zone
     std::string lines;
     for (const Json& zone : list(job, "zones")) {
         const Json& nodes = list(zone, "nodes");
@@ -183,7 +184,7 @@ std::string missing_text(const Json& job) {
     return fmt::format("{}{}", missing == 1 ? "rank" : "ranks", ranks);
 }
 
-// What policy auto has chosen; "" of other policies.
+// The choice of policy auto; "" for other policies.
 std::string auto_text(const Json& job) {
     const Json& chosen = member(job, "auto");
     if (!chosen.is_object()) return {};
@@ -194,7 +195,7 @@ std::string auto_text(const Json& job) {
                        switches == 1 ? "change" : "changes");
 }
 
-// One without an identity is only known by its job's name.
+// A run without an identity is known by the job's name only.
 std::string run_text(const Json& job) {
     const std::string id = text(member(job, "run"), "id", "");
     return id.empty() ? id : fmt::format("  run {}\n", id);
@@ -246,6 +247,8 @@ std::string job_text(const Json& status, const Json& job, const StatusLimits& li
     lines += model_text(job);
     lines += slow_lines(job, names);
     lines += progress_text(job);
+    lines += training_line(job);
+    lines += residual_line(job);
     lines += wait_lines(job);
     lines += left_out_text(job, names);
     lines += zones_text(job, names);

@@ -98,7 +98,7 @@ Result<> give_key_file(const std::string& path, const std::optional<KeyOwner>& o
     if (!S_ISREG(status.st_mode) || status.st_nlink != 1)
         return make_error(ErrorKind::denied,
                           "{} is no plain file with one name; look who has made it", path);
-    // The mode first: the new owner's file is never open to others.
+    // The mode is set first, so that the new owner's file is never open to others.
     if (fchmod(fd.get(), mode) != 0)
         return make_errno_error(errno, "change the mode of key file " + path);
     if (owner && fchown(fd.get(), owner->uid, owner->gid) != 0)

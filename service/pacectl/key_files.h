@@ -1,4 +1,5 @@
-// Key files on this machine: who owns them, who may read them, and giving them to whom they are for.
+// Key files: the key files on this machine: their owners, their readers, and handing them to the
+// user who needs them.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +12,7 @@
 
 namespace pace::pacectl {
 
-// Whom files are for.
+// The user for whom files are meant.
 struct KeyOwner {
     uid_t uid = 0;
     gid_t gid = 0;
@@ -20,9 +21,10 @@ struct KeyOwner {
     bool group_reads = false;  // the secret key
 };
 
-// The user that the services run as, if this machine has one: `pace`.
+// The user of the services, `pace`, if this machine has one.
 std::optional<KeyOwner> service_user();
-// By name; the group is the user's own if `group` is empty. Fails with invalid if there is none of that name.
+// Finds an owner by name; an empty `group` means the user's own. Fails with invalid if a name is
+// unknown.
 base::Result<KeyOwner> find_owner(const std::string& user, const std::string& group);
 
 struct KeyFile {
@@ -38,16 +40,18 @@ struct KeyFolder {
     mode_t mode = 0;
     uid_t uid = 0;
     gid_t gid = 0;
-    std::vector<KeyFile> secrets;  // the *.secret files in it, by name
+    std::vector<KeyFile> secrets;  // the folder's *.secret files, by name
 };
 KeyFolder look_at_keys(const std::string& folder);
 
-// Everybody, or more than its group's readers, may use it: the programs refuse such a key.
+// Whether everyone may use the file, or its group may do more than read: the programs refuse such a
+// key.
 bool is_open_to_others(const KeyFile& file);
 bool may_read(const KeyFile& file, const KeyOwner& owner);
 
-// Gives a key file that this process owns, or as root any, to the owner, secret ones for nobody else. What is no plain file
-// with one name is refused: who can write to the folder could have put it there.
+// Gives a key file to the owner, and makes secret ones inaccessible to others. The file must belong
+// to this process's user, unless this is root. Refuses anything but a plain file with one name,
+// since anyone who can write to the folder could have placed it there.
 base::Result<> give_key_file(const std::string& path, const std::optional<KeyOwner>& owner,
                              mode_t mode);
 

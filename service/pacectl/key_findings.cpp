@@ -15,7 +15,7 @@ bool is_unreadable(const KeyFacts& keys, const KeyFile& file) {
     return keys.service && !may_read(file, *keys.service);
 }
 
-// Whether the service gets to what is in the folder.
+// Whether the service can reach files in the folder.
 bool may_enter(const KeyFolder& folder, const KeyOwner& owner) {
     if (owner.uid == 0) return true;
     if (folder.uid == owner.uid) return (folder.mode & 0100U) != 0;

@@ -20,7 +20,7 @@ constexpr mode_t kSecretMode = 0600;
 constexpr mode_t kSecretModeOfGroup = 0640;
 constexpr mode_t kPublicMode = 0644;
 
-// Nobody, if the files stay with who runs this.
+// None if the files stay with the caller.
 Result<std::optional<KeyOwner>> owner_of(const KeygenOptions& options) {
     if (options.owner.empty() && options.group.empty())
         return geteuid() == 0 ? service_user() : std::nullopt;
@@ -35,7 +35,7 @@ Result<> give_both(const std::string& prefix, const std::optional<KeyOwner>& own
     return give_key_file(prefix + ".public", owner, kPublicMode);
 }
 
-// No connection is at fault here.
+// Returns exit codes for errors that do not come from a connection.
 int say_failed(const base::Error& error) {
     say(error.message);
     return error.kind == ErrorKind::denied    ? kRefused
@@ -61,7 +61,7 @@ int generate_keys(const KeygenOptions& options) {
     const auto key = control_zmq::generate_key_pair(options.prefix);
     if (!key) return say_failed(key.error());
     if (const auto given = give_both(options.prefix, *owner); !given) {
-        // Keys that their owner cannot read would look as if all had gone well.
+        // Keys that their owner cannot read would look as if all had succeeded.
         unlink((options.prefix + ".secret").c_str());
         unlink((options.prefix + ".public").c_str());
         return say_failed(given.error());

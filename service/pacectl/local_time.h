@@ -1,4 +1,4 @@
-// Times of day for people and for programs.
+// Local time: times of day for people and for programs.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace pace::pacectl {
 
 uint64_t unix_ms_now();
-// "2026-11-25 22:31:07", in the time zone of whoever looks.
+// "2026-11-25 22:31:07", in the caller's time zone.
 std::string local_time_text(uint64_t unix_ms);
 
 }  // namespace pace::pacectl

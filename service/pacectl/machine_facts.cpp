@@ -20,7 +20,7 @@ namespace pace::pacectl {
 
 namespace {
 
-// Files of /proc have no size: read until their end.
+// Files in /proc have no size: read to the end.
 std::string read_file(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -35,7 +35,7 @@ std::optional<uint64_t> number_in(std::string_view text) {
     return error == std::errc{} ? std::optional(number) : std::nullopt;
 }
 
-// Kernel names of processes are cut to 15 characters, which "paced" is not.
+// The kernel cuts process names to 15 characters; "paced" is shorter.
 std::vector<int> processes_named(std::string_view name) {
     std::vector<int> found;
     std::error_code ignored;
@@ -49,8 +49,8 @@ std::vector<int> processes_named(std::string_view name) {
     return found;
 }
 
-// Loaded only to be asked its version: pacectl itself needs neither library's help. It stays loaded: UCX
-// writes its hooks into the process and is not made to be taken out again.
+// A library that is loaded only to query its version; pacectl itself needs neither. It stays
+// loaded: UCX installs hooks in the process and does not support unloading.
 class Library {
   public:
     explicit Library(const char* name)
@@ -80,7 +80,7 @@ std::string zmq_version() {
     return fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
 }
 
-// UCX finds its parts in a folder beside itself.
+// UCX looks for its modules in a folder next to the library.
 bool ucx_moves_gpu_memory() {
     const Library library("libucp.so.0");
     Dl_info where{};
@@ -107,7 +107,7 @@ void look_at_limits(MachineFacts& facts, const std::optional<Json>& daemon) {
     facts.memlock_is_infinite = facts.memlock_bytes == std::numeric_limits<uint64_t>::max();
 }
 
-// The bound that a service manager or container has set; none if there is none.
+// The limit set by a service manager or container; none if there is none.
 std::optional<uint64_t> memory_limit_of(uint64_t pid) {
     constexpr std::string_view kUnified = "0::";
     const std::string groups = read_file(fmt::format("/proc/{}/cgroup", pid));
@@ -118,7 +118,7 @@ std::optional<uint64_t> memory_limit_of(uint64_t pid) {
         read_file(fmt::format("/sys/fs/cgroup{}/memory.max", path.substr(0, path.find('\n')))));
 }
 
-// None if the kernel does not say.
+// None if the kernel does not tell.
 std::optional<bool> is_clock_synchronized() {
     timex state{};
     const int clock = adjtimex(&state);

@@ -8,12 +8,13 @@ namespace pace::pacectl {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20U;
-// Guesses: what a UCX endpoint registers for itself, and the default of container runtimes.
+// Guesses: the memory that a UCX endpoint registers for itself, and container runtimes' default.
 constexpr uint64_t kMemlockBytesMin = 64 * kMiB;
 constexpr uint64_t kSharedMemoryBytesMin = 128 * kMiB;
 constexpr uint64_t kMemoryBytesMin = 512 * kMiB;
 
-// What the daemon's data may move with, as in UCX_TLS. An older daemon does not say: it may be anything.
+// The transports that the daemon may use for data, as in UCX_TLS. An older daemon does not report
+// them: then it may be any.
 std::string transports_of(const Facts& facts) {
     if (!facts.daemon.document) return "all";
     const Json& document = *facts.daemon.document;
@@ -21,7 +22,7 @@ std::string transports_of(const Facts& facts) {
     return text(member(document, "data"), "transports", "all");
 }
 
-// Whether the list of transports (as in UCX_TLS) has one that begins so, or stands for all.
+// Whether the list of transports (as in UCX_TLS) has one with this prefix, or "all".
 bool moves_by(const std::string& transports, std::string_view prefix) {
     std::string_view rest = transports;
     while (!rest.empty()) {
@@ -63,8 +64,8 @@ Finding judge_memlock(const Facts& facts) {
                 "LimitMEMLOCK=infinity in the daemon's unit, then restart it");
 }
 
-// Buffers are memfds, which no size of /dev/shm bounds: only UCX between processes of one machine, and NCCL,
-// keep anything there.
+// Buffers are memfds, which the size of /dev/shm does not limit. Only UCX between processes of one
+// machine, and NCCL, use /dev/shm.
 Finding judge_shared_memory(const Facts& facts) {
     const std::string transports = transports_of(facts);
     const bool has_nccl =
@@ -97,7 +98,8 @@ Finding judge_memory(const MachineFacts& machine) {
     return ok("memory", what);
 }
 
-// What the service manager or a container gives the daemon is less than the machine has: buffers count there.
+// The service manager or a container may give the daemon less than the machine has, and buffers
+// count in this limit.
 void judge_memory_limit(const Facts& facts, Findings& ret_findings) {
     const auto& limit = facts.machine.daemon_memory_max_bytes;
     if (!limit || !facts.daemon.document) return;
@@ -115,7 +117,7 @@ void judge_memory_limit(const Facts& facts, Findings& ret_findings) {
         ret_findings.push_back(ok("memory", what));
 }
 
-// The oldest trap of such daemons: a second one that somebody forgot.
+// A frequent mistake: a second daemon that somebody forgot.
 Finding judge_other_daemons(const MachineFacts& machine) {
     if (machine.daemons.size() <= 1) return ok("processes", "no second daemon on this machine");
     std::string pids;
@@ -131,7 +133,7 @@ Finding judge_library(const char* name, const std::string& version, const char* 
     return ok("libraries", fmt::format("{} {}", name, version));
 }
 
-// Nothing that Pace does depends on it; logs of several nodes are read side by side.
+// Pace does not depend on the clock, but people compare logs of several nodes.
 Finding judge_clock(const MachineFacts& machine) {
     if (!machine.clock_is_synchronized)
         return ok("clock", "the kernel does not say whether it is synchronized");

@@ -1,4 +1,5 @@
-// What doctor makes of this machine: its limits, memory, libraries, clock and other daemons. Pure.
+// Machine findings: what doctor concludes on this machine: its limits, memory, libraries, clock and
+// other daemons. Pure.
 #pragma once
 
 #include "service/pacectl/facts.h"

@@ -1,4 +1,5 @@
-// pacectl: status, jobs, live view, events, trace, doctor, keys. Only the command line; each command has its file.
+// pacectl: status, jobs, live view, events, trace, doctor, keys. Only the command line; each
+// command has its file.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include "service/pacectl/job_flags.h"
 #include "service/pacectl/mistypes.h"
 #include "service/pacectl/node.h"
+#include "service/pacectl/otlp_target.h"
 #include "service/pacectl/output.h"
 #include "service/pacectl/record.h"
 #include "service/pacectl/top_state.h"
@@ -110,13 +112,40 @@ void add_events_flags(CLI::App& command, pacectl::EventsOptions& options) {
     command.add_flag("--json", options.json, "An object for each, one a line.");
 }
 
-void add_trace_flags(CLI::App& command, pacectl::TraceOptions& options) {
-    command.add_option("--job", options.job, "Only this job's groups. Default: all jobs'.");
+void add_otlp_flag(CLI::App& command, std::string& url) {
+    command
+        .add_option("--otlp", url,
+                    "Sends the spans to this OpenTelemetry collector, by OTLP over HTTP as JSON. "
+                    "The path is /v1/traces if the URL has none.")
+        ->type_name("URL")
+        ->check([](const std::string& given) {
+            const auto whole = pacectl::otlp_url(given);
+            return whole ? std::string() : whole.error().message;
+        });
+}
+
+void add_record_flags(CLI::App& command, pacectl::RecordOptions& options) {
     command.add_option("--output", options.output, "A file. Default: standard output.");
+    command.add_option("--merge", options.merge,
+                       "Files of several nodes, made by this command or kept by their daemons, as "
+                       "one trace by the controller's clock.");
+    command.add_option("--node", options.nodes,
+                       "Only this node, by its name; may be given again. Default: all that are "
+                       "alive.");
+    command.add_flag("--local", options.is_local, "Only this node, also without a controller.");
+    add_otlp_flag(command, options.otlp);
+    command.get_option("--otlp")->excludes("--merge");
+}
+
+void add_trace_flags(CLI::App& command, pacectl::TraceOptions& options) {
+    command.add_option("--job", options.job, "Only this job. Default: all jobs.");
+    command.add_option("--output", options.output,
+                       "A file. Default: standard output, without --otlp.");
     command
         .add_option("--follow", options.follow_s,
-                    "Seconds to go on for, with the groups that come; Ctrl-C ends it before.")
+                    "Seconds to go on for, with what comes; Ctrl-C ends it before.")
         ->check(CLI::Range(0.1, kDayS));
+    add_otlp_flag(command, options.otlp);
 }
 
 void add_doctor_flags(CLI::App& command, pacectl::DoctorOptions& options) {
@@ -190,16 +219,14 @@ Commands declare(CLI::App& app, Arguments& arguments) {
     commands.options =
         app.add_subcommand("options", "The policies and options that a job may have.");
     commands.options->add_flag("--json", arguments.json, "For programs.");
-    commands.trace = app.add_subcommand(
-        "trace", "The recent groups as a Chrome trace, for ui.perfetto.dev: who waited for whom.");
+    commands.trace = app.add_subcommand("trace",
+                                        "Who waited for whom, as a Chrome trace for "
+                                        "ui.perfetto.dev: the recent groups, and of jobs "
+                                        "without groups the calls of this node's workers.");
     add_trace_flags(*commands.trace, arguments.trace);
     commands.record = app.add_subcommand(
-        "record", "What this node's daemon did in the last minutes, as a Chrome trace.");
-    commands.record->add_option("--output", arguments.record.output,
-                                "A file. Default: standard output.");
-    commands.record->add_option("--merge", arguments.record.merge,
-                                "Files of several nodes, made by this command or kept by their "
-                                "daemons, as one trace by the controller's clock.");
+        "record", "What all nodes' daemons did in the last minutes, as a Chrome trace.");
+    add_record_flags(*commands.record, arguments.record);
     commands.doctor =
         app.add_subcommand("doctor", "Checks what commonly goes wrong, says what to do.");
     add_doctor_flags(*commands.doctor, arguments.doctor);

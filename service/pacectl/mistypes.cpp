@@ -21,7 +21,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
     return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-// "--endpoint" and what an option of `app`, or of a command that it is part of, is called besides.
+// The long option names, as "--endpoint", of `app` and of the commands that contain it.
 std::vector<std::string> options_of(const CLI::App& app) {
     std::vector<std::string> names;
     for (const CLI::App* at = &app; at != nullptr; at = at->get_parent()) {

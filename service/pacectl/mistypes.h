@@ -1,4 +1,5 @@
-// mistypes: which command or option of the command line there is not, and what was meant. Pure.
+// mistypes: finds an unknown command or option on the command line, and suggests what was meant.
+// Pure.
 #pragma once
 
 #include <span>
@@ -12,7 +13,7 @@ class App;
 namespace pace::pacectl {
 
 // A sentence about the first word of `arguments` (without the program's name) that is no command or
-// option where it stands; empty if all are.
+// option at its place; empty if there is none.
 std::string mistyped(const CLI::App& app, std::span<const std::string_view> arguments);
 
 }  // namespace pace::pacectl

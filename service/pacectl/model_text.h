@@ -1,4 +1,5 @@
-// A server job's model as lines of the status: clocks, waits, staleness, checkpoints. Pure.
+// Model text: a server job's model as lines of the status: clocks, waits, staleness, checkpoints.
+// Pure.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace pace::pacectl {
 
-// Of a job; empty without a parameter server.
+// The lines for a job; empty without a parameter server.
 std::string model_text(const Json& job);
 
 }  // namespace pace::pacectl

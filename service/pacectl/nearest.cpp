@@ -9,7 +9,7 @@ namespace pace::pacectl {
 
 namespace {
 
-// Nobody mistypes a longer one; this bounds the work.
+// Longer words are not mistyped ones; this bounds the work.
 constexpr size_t kBytesMax = 128;
 constexpr size_t kPrefixBytesMin = 2;
 

@@ -1,4 +1,4 @@
-// nearest: what a mistyped word most likely means. Pure.
+// nearest: the most likely meaning of a mistyped word. Pure.
 #pragma once
 
 #include <span>
@@ -7,15 +7,16 @@
 
 namespace pace::pacectl {
 
-// How many letters have to be inserted, left out, replaced or exchanged with their neighbour (optimal
-// string alignment).
+// The number of letters to insert, omit, replace or exchange with a neighbour (optimal string
+// alignment).
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate that is fewest edits away, at most a third of the word's letters; else the only one
-// that begins with it. Empty if there is none: what is further away is no slip of the pen.
+// The candidate with the fewest edits, at most a third of the word's letters. Otherwise the only
+// candidate that begins with the word. Empty if there is none: a greater distance is no typing
+// error.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
-// "; did you mean 'WORD'?", or "" without one near.
+// "; did you mean 'WORD'?", or "" if no candidate is near.
 std::string meant_text(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace pace::pacectl

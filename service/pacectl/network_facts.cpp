@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kConnectMs = 2000;
 
-// "" if it could be connected to.
+// "" if the connection succeeded, otherwise the reason.
 std::string try_address(const addrinfo& address) {
     const base::UniqueFd fd(
         socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -1,4 +1,5 @@
-// NetworkFacts: whether the controller's port can be reached from here, and how large packets to peers may be.
+// NetworkFacts: whether the controller's port is reachable from here, and the largest packets to
+// peers.
 #pragma once
 
 #include <optional>
@@ -12,16 +13,17 @@ namespace pace::pacectl {
 
 struct NetworkFacts {
     std::string controller;  // as the daemon names it
-    // Why no connection to it could be made; "" if one was. Absent: not tried, because the daemon reaches it.
+    // Why a connection to the controller failed; "" if it succeeded. Absent: not tried, since the
+    // daemon reaches the controller.
     std::optional<std::string> controller_port_failure;
     std::vector<TcpPath> paths;  // the daemon's connections
-    std::string paths_failure;   // why they are not known; empty if they are
+    std::string paths_failure;   // why they are unknown; empty if known
 };
 
-// `daemon`: what the daemon says of itself.
+// `daemon` is the daemon's own document.
 NetworkFacts look_at_network(const Json& daemon);
 
-// "" if the TCP endpoint accepts a connection within some seconds, else why not.
+// "" if the TCP endpoint accepts a connection within some seconds, otherwise the reason.
 std::string why_no_connection(const std::string& endpoint);
 
 }  // namespace pace::pacectl

@@ -9,9 +9,9 @@ namespace pace::pacectl {
 
 namespace {
 
-// What IPv4's and TCP's headers and TCP's timestamps take of each packet, of which both numbers are what is left.
+// IPv4's and TCP's headers and TCP's timestamps in each packet; both MSS values exclude them.
 constexpr uint32_t kHeaderBytes = 52;
-// Of two ends alike one may use options that the other does not.
+// Even between equal ends, one may use options that the other does not.
 constexpr uint32_t kSlackBytes = 60;
 
 bool takes_less(const TcpPath& path) {

@@ -1,4 +1,5 @@
-// What doctor makes of this node's network: the controller's port, and packets' sizes. Pure.
+// Network findings: what doctor concludes on this node's network: the controller's port, and packet
+// sizes. Pure.
 #pragma once
 
 #include "service/pacectl/facts.h"

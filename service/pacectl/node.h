@@ -1,4 +1,5 @@
-// `pacectl node drain NAME` and `pacectl node undrain NAME`: an operator takes a node out of use, and puts it back.
+// NodeCommand: `pacectl node drain NAME` and `pacectl node undrain NAME`, which take a node out of
+// use and put it back.
 #pragma once
 
 #include <string>
@@ -13,13 +14,13 @@ namespace pace::pacectl {
 
 class NodeCommand {
   public:
-    // Adds itself to the command line, which refers to it from then on.
+    // Adds itself to the command line, which keeps a reference to it.
     explicit NodeCommand(CLI::App& app);
     NodeCommand(const NodeCommand&) = delete;
     NodeCommand& operator=(const NodeCommand&) = delete;
 
     bool is_parsed() const;
-    // The exit code, as commands.h says.
+    // Returns the exit code, as in commands.h.
     int run(const client::Endpoint& endpoint) const;
 
   private:

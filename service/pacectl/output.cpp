@@ -14,7 +14,7 @@ using base::Result;
 
 namespace {
 
-// The daemon waits this long for its controller, and a little more.
+// A little longer than the daemon waits for its controller.
 constexpr auto kPatience = std::chrono::seconds(6);
 
 bool is_of_link(ErrorKind kind) {

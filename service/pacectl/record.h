@@ -1,4 +1,4 @@
-// `pacectl record`: the flight recorders of daemons as one trace for ui.perfetto.dev.
+// `pacectl record`: the flight recorders of all nodes' daemons as one trace for ui.perfetto.dev.
 #pragma once
 
 #include <string>
@@ -8,10 +8,15 @@ namespace pace::pacectl {
 
 struct RecordOptions {
     std::string output;              // a file; empty: standard output
-    std::vector<std::string> merge;  // files instead of this node's daemon
+    std::vector<std::string> merge;  // files instead of daemons
+    std::vector<std::string> nodes;  // these alone; empty: all that are alive
+    bool is_local = false;           // this node alone
+    // The URL of an OpenTelemetry collector that gets the calls of the daemons' workers; empty:
+    // none. Not with `merge`.
+    std::string otlp;
 };
 
-// What this node's daemon did lately. `endpoint`: as --endpoint gives it; empty: the default.
+// `endpoint`: as --endpoint gives it; empty: the default. Nodes that do not answer are told.
 int write_recording(const std::string& endpoint, const RecordOptions& options);
 
 }  // namespace pace::pacectl

@@ -7,37 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "service/pacectl/recording_rows.h"
+
 namespace pace::pacectl {
 
 namespace {
-
-// One row, by the names of its columns.
-class Row {
-  public:
-    using Columns = std::map<std::string, size_t>;
-    Row(const Columns& columns, const Json& values) : columns_(columns), values_(values) {}
-
-    uint64_t count(const char* column) const {
-        const Json& value = at(column);
-        return value.is_number_unsigned() ? value.get<uint64_t>() : 0;
-    }
-    std::string text(const char* column) const {
-        const Json& value = at(column);
-        return value.is_string() ? printable(value.get_ref<const std::string&>()) : "";
-    }
-    const Json& at(const char* column) const {
-        static const Json kNothing;
-        const auto found = columns_.find(column);
-        const bool is_there =
-            values_.is_array() && found != columns_.end() && found->second < values_.size();
-        return is_there ? values_[found->second] : kNothing;
-    }
-    double at_us() const { return static_cast<double>(count("at_ns")) / 1e3; }
-
-  private:
-    const Columns& columns_;
-    const Json& values_;
-};
 
 struct Bar {
     double begin_us = 0;
@@ -85,7 +59,8 @@ class Tracks {
             event["s"] = "t";
         return event;
     }
-    // Each bar into the first lane that is free by then. Returns how many lanes there are, at least one.
+    // Each bar into the first lane that is free by then. Returns how many lanes there are, at least
+    // one.
     static uint64_t lay(std::vector<Bar>& bars, Json& events, uint64_t process, uint64_t first) {
         std::stable_sort(bars.begin(), bars.end(), [](const Bar& one, const Bar& other) {
             return one.begin_us < other.begin_us;
@@ -112,27 +87,23 @@ class Events {
     explicit Events(const Json& recording)
         : jobs_(member(recording, "jobs")), nodes_(member(recording, "nodes")) {}
 
-    void add(const Row& row);
+    void add(const RecordingRow& row);
     Json finish(const std::string& node);
 
   private:
     // Job, rank or word, number.
     using Key = std::tuple<uint64_t, std::string, uint64_t>;
 
-    static std::string name_in(const Json& names, uint64_t number) {
-        return text(names, std::to_string(number), fmt::format("#{}", number));
-    }
-    static std::string rank_track(const Row& row) {
+    static std::string rank_track(const RecordingRow& row) {
         return fmt::format("rank {:4}", row.count("rank"));
     }
-    Tracks& job_of(const Row& row) { return of_jobs_[name_in(jobs_, row.count("job"))]; }
-    Json nodes_of(const Row& row) const;
-    bool add_call(const Row& row, const std::string& kind);
-    bool add_exchange(const Row& row, const std::string& kind);
-    bool add_of_job(const Row& row, const std::string& kind);
-    bool add_of_daemon(const Row& row, const std::string& kind);
-    void end(std::map<Key, Bar>& open, const Key& key, const Row& row, const std::string& track,
-             const Json& more);
+    Tracks& job_of(const RecordingRow& row) { return of_jobs_[name_in(jobs_, row.count("job"))]; }
+    bool add_call(const RecordingRow& row, const std::string& kind);
+    bool add_exchange(const RecordingRow& row, const std::string& kind);
+    bool add_of_job(const RecordingRow& row, const std::string& kind);
+    bool add_of_daemon(const RecordingRow& row, const std::string& kind);
+    void end(std::map<Key, Bar>& open, const Key& key, const RecordingRow& row,
+             const std::string& track, const Json& more);
 
     const Json& jobs_;
     const Json& nodes_;
@@ -143,18 +114,9 @@ class Events {
     double last_us_ = 0;
 };
 
-Json Events::nodes_of(const Row& row) const {
-    Json names = Json::array();
-    const Json& members = row.at("members");
-    if (!members.is_array()) return names;
-    for (const Json& number : members)
-        if (number.is_number_unsigned()) names.push_back(name_in(nodes_, number.get<uint64_t>()));
-    return names;
-}
-
 // What has begun before the oldest row has no begin, and is left out.
-void Events::end(std::map<Key, Bar>& open, const Key& key, const Row& row, const std::string& track,
-                 const Json& more) {
+void Events::end(std::map<Key, Bar>& open, const Key& key, const RecordingRow& row,
+                 const std::string& track, const Json& more) {
     const auto found = open.find(key);
     if (found == open.end()) return;
     Bar bar = std::move(found->second);
@@ -164,7 +126,7 @@ void Events::end(std::map<Key, Bar>& open, const Key& key, const Row& row, const
     job_of(row).add(track, std::move(bar));
 }
 
-bool Events::add_call(const Row& row, const std::string& kind) {
+bool Events::add_call(const RecordingRow& row, const std::string& kind) {
     if (!kind.starts_with("call-")) return false;
     const std::string track = rank_track(row);
     const uint64_t request = row.count("number");
@@ -183,7 +145,7 @@ bool Events::add_call(const Row& row, const std::string& kind) {
     return true;
 }
 
-bool Events::add_exchange(const Row& row, const std::string& kind) {
+bool Events::add_exchange(const RecordingRow& row, const std::string& kind) {
     if (!kind.starts_with("exchange-")) return false;
     const std::string word = row.text("detail");
     const Key key{row.count("job"), word, row.count("number")};
@@ -191,19 +153,19 @@ bool Events::add_exchange(const Row& row, const std::string& kind) {
         exchanges_[key] = {row.at_us(),
                            0,
                            fmt::format("{} {}", word, row.count("number")),
-                           {{"nodes", nodes_of(row)}, {"of", row.count("of")}}};
+                           {{"nodes", member_names(row, nodes_)}, {"of", row.count("of")}}};
     if (kind == "exchange-ends")
         end(exchanges_, key, row, "exchanges",
             {{"bytes_sent", row.count("amount")}, {"failure", row.text("failure")}});
     if (kind == "exchange-waits")
         job_of(row).point("exchanges", row.at_us(), kind,
                           {{"exchange", fmt::format("{} {}", word, row.count("number"))},
-                           {"for", nodes_of(row)},
+                           {"for", member_names(row, nodes_)},
                            {"milliseconds", row.count("amount")}});
     return true;
 }
 
-bool Events::add_of_job(const Row& row, const std::string& kind) {
+bool Events::add_of_job(const RecordingRow& row, const std::string& kind) {
     const bool is_worker = kind.starts_with("worker-");
     if (!is_worker && !kind.starts_with("view-") && !kind.starts_with("group-")) return false;
     Json arguments = {{"number", row.count("number")}, {"of", row.count("of")}};
@@ -214,7 +176,7 @@ bool Events::add_of_job(const Row& row, const std::string& kind) {
     return true;
 }
 
-bool Events::add_of_daemon(const Row& row, const std::string& kind) {
+bool Events::add_of_daemon(const RecordingRow& row, const std::string& kind) {
     if (kind.starts_with("message-")) {
         const char* arrow = kind == "message-in" ? "from the controller: " : "to the controller: ";
         of_daemon_.point("messages", row.at_us(), arrow + row.text("detail"),
@@ -234,7 +196,7 @@ bool Events::add_of_daemon(const Row& row, const std::string& kind) {
     return true;
 }
 
-void Events::add(const Row& row) {
+void Events::add(const RecordingRow& row) {
     const std::string kind = row.text("kind");
     last_us_ = std::max(last_us_, row.at_us());
     add_call(row, kind) || add_exchange(row, kind) || add_of_job(row, kind) ||
@@ -260,29 +222,11 @@ Json Events::finish(const std::string& node) {
     return events;
 }
 
-// Those of an exchange or a view that did not fit into its own row.
-void take_members(const Row::Columns& columns, const Json& more, Json& ret_values) {
-    const Json& members = Row(columns, more).at("members");
-    if (!members.is_array() || !Row(columns, ret_values).at("members").is_array()) return;
-    Json& all = ret_values[columns.at("members")];
-    all.insert(all.end(), members.begin(), members.end());
-}
-
 }  // namespace
 
 Json recording_events(const Json& recording) {
-    Row::Columns columns;
-    const Json& names = list(recording, "columns");
-    for (size_t i = 0; i < names.size(); ++i)
-        if (names[i].is_string()) columns[names[i].get<std::string>()] = i;
     Events events(recording);
-    const Json& rows = list(recording, "rows");
-    for (size_t i = 0; i < rows.size(); ++i) {
-        Json values = rows[i];
-        while (i + 1 < rows.size() && Row(columns, rows[i + 1]).text("kind") == "more-members")
-            take_members(columns, rows[++i], values);
-        events.add(Row(columns, values));
-    }
+    for_each_row(recording, [&events](const RecordingRow& row) { events.add(row); });
     return events.finish(text(recording, "node"));
 }
 

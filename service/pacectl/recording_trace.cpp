@@ -16,21 +16,7 @@ namespace {
 // Processes of one node's part of a trace: its daemon, and its jobs.
 constexpr uint64_t kProcessesMax = 100'000;
 
-int64_t integer(const Json& object, std::string_view key) {
-    const Json& value = member(object, key);
-    return value.is_number_integer() ? value.get<int64_t>() : 0;
-}
-
 }  // namespace
-
-RecordingTrace::Clock RecordingTrace::clock_of(const Json& about) {
-    const Json& said = member(about, "clock");
-    Clock clock;
-    clock.to_unix_us = integer(said, "unix_ns") / 1000 - integer(said, "now_ns") / 1000;
-    if (member(said, "controller_offset_ns").is_number_integer())
-        clock.to_controller_us = integer(said, "controller_offset_ns") / 1000;
-    return clock;
-}
 
 Result<> RecordingTrace::add(const Json& document) {
     const Json& made = member(member(document, "otherData"), "recording");
@@ -44,7 +30,7 @@ Result<> RecordingTrace::add(const Json& document) {
                           "it is neither a recording of a daemon nor a trace of `pacectl record`");
     Part part;
     part.node = text(about, "node");
-    part.clock = clock_of(about);
+    part.clock = clock_of_recording(about);
     for (const char* key : {"recording", "node", "version", "reason", "clock", "written"})
         part.about[key] = member(about, key);
     part.events = is_trace ? list(document, "traceEvents") : recording_events(document);

@@ -15,7 +15,7 @@ namespace pace::pacectl {
 
 namespace {
 
-// -1: for ever.
+// -1: forever.
 int milliseconds_left(std::optional<base::TimePoint> until) {
     if (!until) return -1;
     constexpr int64_t kMost = 1'000'000'000;

@@ -21,7 +21,7 @@ int show_daemon(const client::Endpoint& endpoint, bool json) {
 int show_metrics(const client::Endpoint& endpoint) {
     const auto daemon = fetch_document(endpoint, "daemon");
     if (!daemon) return say_error(daemon.error());
-    // Without a controller there is still the daemon to tell of.
+    // Without a controller the daemon's metrics are still printed.
     const auto status = fetch_document(endpoint, "status");
     return print(
         metrics::metrics_text(status ? *status : Json(), *daemon, metrics::Format::prometheus));

@@ -29,7 +29,7 @@ struct StatusFeed::Shared {
         }
         const uint64_t one = 1;
         const ssize_t ignored = write(event.get(), &one, sizeof(one));
-        static_cast<void>(ignored);  // it can only be full: then it is readable already
+        static_cast<void>(ignored);  // fails only if full: then it is readable already
     }
 };
 

@@ -1,4 +1,4 @@
-// StatusFeed: the status document, asked for beside: whoever shows it goes on meanwhile.
+// StatusFeed: requests the status document in the background, while the caller continues.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@ class StatusFeed {
   public:
     static base::Result<StatusFeed> open(const client::Endpoint& endpoint);
 
-    // Asks, unless an answer is awaited already. A daemon that does not answer is waited for some seconds.
+    // Sends a request, unless one is pending. Waits some seconds for a daemon that does not answer.
     void ask();
-    // Readable when there is an answer.
+    // Readable when an answer is there.
     int fd() const;
-    // The answer; none before it has come.
+    // The answer; none if it has not arrived yet.
     std::optional<base::Result<Json>> take();
 
   private:
-    // A thread that waits for a dead daemon outlives the feed: it shares this.
+    // Shared with the thread, which outlives the feed while it waits for a dead daemon.
     struct Shared;
     explicit StatusFeed(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 

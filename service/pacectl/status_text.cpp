@@ -6,6 +6,7 @@
 
 #include "service/pacectl/columns.h"
 #include "service/pacectl/job_text.h"
+#include "service/pacectl/machine_text.h"
 #include "service/pacectl/node_names.h"
 
 namespace pace::pacectl {
@@ -37,7 +38,7 @@ std::string node_status(const Json& node) {
     return text(node, "status") + (truth(node, "draining") ? ", draining" : "");
 }
 
-// Versions are shown where somebody tells one.
+// Versions are shown if any node reports one.
 std::string nodes_text(const Json& status, size_t limit) {
     const Json& nodes = list(status, "nodes");
     const bool has_versions = std::any_of(nodes.begin(), nodes.end(), [](const Json& node) {
@@ -67,7 +68,7 @@ std::string nodes_text(const Json& status, size_t limit) {
            rows_left_out(shown, nodes.size(), count(status, "nodes_left_out"), "nodes");
 }
 
-// In the order of their nodes; when not all are shown, the slowest.
+// In node order; if not all are shown, the slowest.
 std::vector<const Json*> links_to_show(const Json& status, size_t limit) {
     std::vector<const Json*> links;
     for (const Json& link : list(status, "links")) links.push_back(&link);
@@ -94,7 +95,7 @@ std::string links_text(const Json& status, size_t limit) {
                          count(status, "links_left_out"), "links");
 }
 
-// Nodes between which nothing passes.
+// Pairs of nodes that cannot reach each other.
 std::string cuts_text(const Json& status, size_t limit) {
     const NodeNames names = node_names(status);
     const Json& cuts = list(status, "cut_links");
@@ -118,7 +119,8 @@ std::string cuts_text(const Json& status, size_t limit) {
 
 std::string status_text(const Json& status, const StatusLimits& limits) {
     std::string lines = controller_line(status) + nodes_text(status, limits.nodes) +
-                        links_text(status, limits.links) + cuts_text(status, limits.links);
+                        machines_text(status, limits.nodes) + links_text(status, limits.links) +
+                        cuts_text(status, limits.links);
     for (const Json& job : list(status, "jobs")) lines += "\n" + job_text(status, job, limits);
     if (list(status, "jobs").empty()) lines += "\nno job\n";
     return lines;

@@ -1,4 +1,5 @@
-// The controller's status document as text: the controller, nodes, what is between them, and jobs (job_text.h). Pure.
+// Status text: the controller's status document as text: the controller, nodes, links and jobs
+// (job_text.h). Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,9 @@ namespace pace::pacectl {
 
 struct StatusLimits {
     size_t nodes = SIZE_MAX;
-    size_t workers = SIZE_MAX;  // of each job; the slowest first when not all are shown
-    size_t groups = 8;          // of each job, the latest
-    size_t links = 16;          // measured ones, the slowest first when not all are shown
+    size_t workers = SIZE_MAX;  // per job; the slowest if not all are shown
+    size_t groups = 8;          // per job, the latest
+    size_t links = 16;          // measured; the slowest if not all are shown
 };
 
 std::string status_text(const Json& status, const StatusLimits& limits);

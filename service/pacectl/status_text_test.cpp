@@ -8,9 +8,8 @@
 namespace pace::pacectl {
 namespace {
 
-// As service/controller/shell/status_json.cpp writes it.
-Json example() {
-    return Json::parse(R"({
+// In the format of service/controller/shell/status_json.cpp.
+constexpr const char* kExample = R"({
       "version": "0.1.0", "listening": ["inproc://controller"], "curve": false,
       "journal": {"state": "failed", "failure": "no space"},
       "counters": {"signals": 40, "groups": 12, "bridged_groups": 3, "views": 1},
@@ -49,7 +48,10 @@ Json example() {
            "members": [{"rank": 0, "node": 1, "iteration": 90, "weight": 0.75},
                        {"rank": 1, "node": 2, "iteration": 80, "weight": 0.25}]}],
         "staleness": [{"from": 0, "to": 0, "members": 10}, {"from": 4, "to": 7, "members": 2}]
-      }]})");
+      }]})";
+
+Json example() {
+    return Json::parse(kExample);
 }
 
 bool has(const std::string& text, std::string_view part) {
@@ -86,6 +88,25 @@ TEST(StatusText, NamesTheSlowestTheLastGroupsAndTheStaleness) {
     EXPECT_TRUE(has(shown, "job fashion: partial-reduce of 2, dynamic weights, 2 of 2 workers"));
     EXPECT_TRUE(has(shown, "journal: failed (no space)")) << shown;
     EXPECT_TRUE(has(shown, "and 5 more nodes")) << shown;
+}
+
+TEST(StatusText, TellsHowFarTheTrainingIsAndWhatTopKKeepsBack) {
+    Json status = example();
+    EXPECT_FALSE(has(status_text(status, {}), "training:")) << "an older controller";
+    EXPECT_FALSE(has(status_text(status, {}), "top-k"));
+    Json& job = status["jobs"][0];
+    job["steps"] = {{"done", 4200U}, {"total", 10'000U}, {"left_s", 2100.0}};
+    job["residual"] = {{"bytes", 4194304U}, {"exchanges", 7U}};
+    const std::string shown = status_text(status, {});
+    EXPECT_TRUE(has(shown, "  training: 4200 of 10000 steps, 35 min left\n")) << shown;
+    EXPECT_TRUE(has(shown, "  top-k keeps back gradients in 4.0 MiB, for 7 exchanges\n")) << shown;
+    job["steps"]["left_s"] = nullptr;
+    job["residual"] = {{"bytes", 0U}, {"exchanges", 0U}};
+    EXPECT_TRUE(has(status_text(status, {}), "  training: 4200 of 10000 steps\n"));
+    EXPECT_TRUE(has(status_text(status, {}), "  top-k keeps nothing back\n"));
+    job["steps"] = job["residual"] = nullptr;
+    EXPECT_FALSE(has(status_text(status, {}), "training:"));
+    EXPECT_FALSE(has(status_text(status, {}), "top-k"));
 }
 
 TEST(StatusText, SaysWhyGroupsFailed) {
@@ -190,7 +211,7 @@ TEST(StatusText, AnEmptyDocumentIsAnEmptyCluster) {
     EXPECT_TRUE(has(shown, "no job"));
 }
 
-// Whatever is taken out or replaced, something is shown and nothing throws.
+// Whatever is removed or replaced, some text is shown and nothing throws.
 TEST(StatusText, AnyFieldMayBeMissingOrOfAnotherKind) {
     const Json whole = example().flatten();
     for (const auto& [path, value] : whole.items()) {

@@ -31,7 +31,8 @@ namespace {
 
 constexpr size_t kPathsMax = 4096;
 
-// "socket:[4711]": the numbers by which the kernel's list names sockets.
+// The inode numbers of the process's sockets, from links as "socket:[4711]". The kernel's list uses
+// the same numbers.
 Result<std::set<uint32_t>> sockets_of(pid_t pid) {
     const std::string folder = fmt::format("/proc/{}/fd", pid);
     std::set<uint32_t> inodes;
@@ -78,7 +79,7 @@ bool is_loopback_address(std::string_view address) {
     return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
 }
 
-// One connection as the kernel tells of it; nothing without its TCP_INFO.
+// Adds one connection from the kernel's list, unless its TCP_INFO is missing.
 void add_path(nlmsghdr* header, const std::set<uint32_t>& sockets,
               std::vector<TcpPath>& ret_paths) {
     auto* found = static_cast<inet_diag_msg*>(NLMSG_DATA(header));
@@ -95,7 +96,7 @@ void add_path(nlmsghdr* header, const std::set<uint32_t>& sockets,
     }
 }
 
-// Reads until the kernel says that this was all.
+// Reads until the kernel reports the end of the list.
 Result<> read_connections(int fd, const std::set<uint32_t>& sockets,
                           std::vector<TcpPath>& ret_paths) {
     alignas(nlmsghdr) std::array<char, 32768> bytes{};

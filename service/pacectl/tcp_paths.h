@@ -1,4 +1,4 @@
-// TcpPaths: what the kernel knows of a process's TCP connections: how large packets to each peer may be.
+// TcpPaths: the kernel's data on a process's TCP connections: the largest packets to each peer.
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +14,11 @@ namespace pace::pacectl {
 struct TcpPath {
     std::string peer;  // its address
     bool is_loopback = false;
-    uint32_t advertised_mss = 0;  // what this end takes, by the MTU of its interface
-    uint32_t send_mss = 0;        // what the other end takes, or the path, less TCP's options
+    uint32_t advertised_mss = 0;  // what this end accepts, by its interface's MTU
+    uint32_t send_mss = 0;        // what the peer or the path accepts, less options
 };
 
-// Of the established connections of the process. Fails with denied if this user may not see which those are.
+// The established connections of the process. Fails with denied if this user may not see them.
 base::Result<std::vector<TcpPath>> tcp_paths_of(pid_t pid);
 
 }  // namespace pace::pacectl

@@ -26,18 +26,19 @@ constexpr std::string_view kClearLine = "\033[K";
 constexpr std::string_view kClearBelow = "\033[J";
 constexpr std::string_view kPlain = "\033[0m";
 
-// What a fault has to put back; written before handlers are there.
+// The settings that a fault must restore; set before the handlers are installed.
 termios before_fault{};
 
 void write_all(std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-        if (written < 0 && errno != EINTR) return;  // the terminal is gone; the next read says so
+        if (written < 0 && errno != EINTR) return;  // no terminal; the next read reports it
         text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
     }
 }
 
-// Only what may be called from a signal's handler. The signal's own action, to end the process, comes after.
+// Calls only functions that are allowed in a signal handler. Then the signal's default action ends
+// the process.
 void give_back_and_die(int number) {
     const ssize_t ignored = write(STDOUT_FILENO, kLeave.data(), kLeave.size());
     static_cast<void>(ignored);
@@ -72,7 +73,7 @@ std::string_view cut_to(std::string_view line, size_t columns) {
     return line;
 }
 
-// Of the eight colours that every terminal has, those that can be read on a light and on a dark ground.
+// Uses those of the eight standard colours that are readable on light and dark backgrounds.
 std::string_view sequence_of(Style style) {
     switch (style) {
         case Style::plain:
@@ -134,7 +135,7 @@ void Terminal::stop() const {
     sigemptyset(&set);
     sigaddset(&set, SIGTSTP);
     raise(SIGTSTP);
-    // Here the process stops, and here it goes on.
+    // The process stops here and continues here.
     sigprocmask(SIG_UNBLOCK, &set, nullptr);
     sigprocmask(SIG_BLOCK, &set, nullptr);
     enter();

@@ -1,4 +1,5 @@
-// Terminal: a full-screen view: raw keys, alternate screen, hidden cursor. Given back when destroyed, and when the process dies of a fault.
+// Terminal: a full-screen view: raw keys, alternate screen, hidden cursor. The destructor restores
+// the terminal, and so does a fault that kills the process.
 #pragma once
 
 #include <termios.h>
@@ -14,7 +15,8 @@ namespace pace::pacectl {
 
 class Terminal {
   public:
-    // Fails with invalid if standard input or output is no terminal. There may be one at a time.
+    // Fails with invalid if standard input or output is no terminal. At most one may exist at a
+    // time.
     static base::Result<Terminal> open();
     Terminal(Terminal&& other) noexcept;
     Terminal& operator=(Terminal&&) = delete;
@@ -22,13 +24,14 @@ class Terminal {
     Terminal& operator=(const Terminal&) = delete;
     ~Terminal();
 
-    // Replaces what is shown by the lines, as much of each as fits.
+    // Replaces the screen by the lines, cut to fit.
     void show(std::span<const StyledLine> lines) const;
 
-    // Gives the screen back, stops this process as the terminal's stop key does, and takes the screen
-    // again once somebody lets it go on. SIGTSTP is blocked before and after.
+    // Restores the screen, stops this process as the terminal's stop key does, and takes the screen
+    // again once the process is continued. SIGTSTP is blocked before and after.
     void stop() const;
-    // Takes the screen again, after somebody else has stopped the process or drawn over it.
+    // Takes the screen again after another program has stopped the process or drawn over the
+    // screen.
     void enter() const;
 
     size_t rows() const;
@@ -42,10 +45,11 @@ class Terminal {
     bool open_ = true;
 };
 
-// The lines cut to `columns` code points, for a screen: one escape sequence clears the rest of each line. Pure.
+// The lines cut to `columns` code points, for a screen. An escape sequence clears the rest of each
+// line. Pure.
 std::string screen_text(std::span<const StyledLine> lines, size_t columns, bool has_colour);
 
-// Whether colours are wanted: NO_COLOR is not set, or empty, and TERM is not dumb.
+// Whether to use colours: NO_COLOR is unset or empty, and TERM is not dumb.
 bool wants_colour(const char* no_color, const char* term);
 
 }  // namespace pace::pacectl

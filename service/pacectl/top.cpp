@@ -18,7 +18,7 @@ namespace pace::pacectl {
 
 namespace {
 
-// A live view. It ends; whoever made the terminal gives it back.
+// A live view. The owner of the terminal restores it after the view has ended.
 class Top {
   public:
     Top(StatusFeed feed, const Terminal& terminal, const TopOptions& options)
@@ -50,7 +50,8 @@ class Top {
         if (!state_.is_paused) feed_.ask();
     }
 
-    // A daemon that is away is shown as that, above what was known last, and asked again at the next tick.
+    // If the daemon does not answer, shows this above the last known status. The next tick asks
+    // again.
     Wish take_status() {
         auto answer = feed_.take();
         if (!answer || state_.is_paused) return Wish::none;

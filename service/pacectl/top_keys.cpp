@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Key::Kind;
 
-// What terminals send after ESC [ or ESC O (ECMA-48 and the habits of xterm and the Linux console).
+// What terminals send after ESC [ or ESC O (ECMA-48, xterm and the Linux console).
 constexpr std::array<std::pair<std::string_view, Kind>, 10> kSequences{{{"A", Kind::up},
                                                                         {"B", Kind::down},
                                                                         {"H", Kind::home},
@@ -33,7 +33,8 @@ bool is_final(char byte) {
     return byte >= 0x40 && byte <= 0x7E;
 }
 
-// Bytes of the sequence at the begin of `text`, which begins with ESC [ or ESC O; 0 if it is cut off.
+// The size of the sequence at the start of `text`, which begins with ESC [ or ESC O; 0 if the
+// sequence is cut off.
 size_t sequence_size(std::string_view text) {
     for (size_t i = 2; i < text.size(); ++i) {
         if (is_final(text[i])) return i + 1;
@@ -41,7 +42,7 @@ size_t sequence_size(std::string_view text) {
     return 0;
 }
 
-constexpr size_t kSequenceBytesMax = 16;  // of what is still waited for
+constexpr size_t kSequenceBytesMax = 16;  // longest incomplete sequence
 
 Key plain_key(char byte) {
     if (byte == '\r' || byte == '\n') return {Kind::enter, 0};

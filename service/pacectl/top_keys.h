@@ -1,4 +1,4 @@
-// Keys: what a terminal sends when keys are pressed, as keys. Pure.
+// Keys: converts the bytes that a terminal sends into keys. Pure.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ struct Key {
 
 class KeyReader {
   public:
-    // The keys of `bytes`, in their order. A sequence that is cut off goes on with the next bytes; an
-    // ESC that nothing follows is the key of that name. Unknown sequences are skipped.
+    // The keys in `bytes`, in order. A sequence that is cut off continues with the next bytes. An
+    // ESC at the end is the key of this name. Unknown sequences are skipped.
     std::vector<Key> read(std::string_view bytes);
 
   private:
-    std::string pending_;  // the begin of a sequence
+    std::string pending_;  // the start of a sequence
 };
 
 }  // namespace pace::pacectl

@@ -31,7 +31,7 @@ void type_filter(TopState& state, const Key& key) {
     }
 }
 
-// Scrolling past the end is put right by clamp_scroll.
+// May scroll past the end; clamp_scroll corrects this.
 bool scroll(TopState& state, Kind kind) {
     const auto back = [&](size_t lines) { state.scroll -= std::min(lines, state.scroll); };
     switch (kind) {
@@ -68,7 +68,7 @@ void sort_by(TopState& state, char key) {
     state.sort_key = key;
 }
 
-// All, then each job in the order of the document, then all again.
+// The order: all jobs, then each job as in the document, then all again.
 void select_next_job(TopState& state) {
     const auto at = std::find(state.jobs.begin(), state.jobs.end(), state.job);
     if (state.job.empty() && !state.jobs.empty())

@@ -1,4 +1,4 @@
-// TopState: what pacectl top shows of a status document, as its keys have chosen. Pure.
+// TopState: what pacectl top shows of a status document, as chosen by keys. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@ namespace pace::pacectl {
 struct TopState {
     char sort_key = 'r';  // a key of sort_keys()
     bool is_reversed = false;
-    std::string filter;      // what a worker's line must have in it, in any case of letters
+    std::string filter;      // text that a worker's line must contain, in any case
     bool is_typing = false;  // the filter
     bool is_paused = false;
     bool shows_help = false;
     std::string job;                // the selected one; empty: all
-    size_t scroll = 0;              // lines of the body above the screen
-    size_t page = 1;                // lines of the body that the screen has room for
-    std::vector<std::string> jobs;  // of the document, in its order
+    size_t scroll = 0;              // body lines above the screen
+    size_t page = 1;                // body lines that fit on the screen
+    std::vector<std::string> jobs;  // names in the document's order
 };
 
-// The keys that choose the order of workers.
+// A key that chooses the order of workers.
 struct SortKey {
     char key;
     std::string_view name;
@@ -32,15 +32,15 @@ struct SortKey {
 };
 const std::vector<SortKey>& sort_keys();
 std::set<std::string> sort_names();
-// The key of a name of sort_names().
+// The key for a name from sort_names().
 char sort_key_named(std::string_view name);
 
 enum class TopWish { none, redraw, refresh, end };
 
-// What the key asks for.
+// Applies the key; returns what it asks for.
 TopWish press(TopState& state, const Key& key);
 
-// Where the body ends: nobody scrolls past it.
+// Limits scrolling to the end of the body.
 void clamp_scroll(TopState& state, size_t body_lines);
 
 }  // namespace pace::pacectl

@@ -1,4 +1,4 @@
-// pacectl top without a terminal: keys, what they choose, and the screen.
+// pacectl top: keys, what they choose, and the screen, without a terminal.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ std::string body_of(const TopState& state, const Json& status = small_cluster())
     return text;
 }
 
-// The ranks of the first job, from above.
+// The ranks of the first job, from top to bottom.
 std::string order_of(const TopState& state) {
     std::string ranks;
     bool is_table = false;
@@ -196,7 +196,7 @@ TEST(TopView, StylesTellWhatIsWrong) {
     EXPECT_EQ(style_of("job second"), Style::faint) << "it has finished";
 }
 
-// Whatever is taken out or replaced, something is shown and nothing throws.
+// Whatever is removed or replaced, some text is shown and nothing throws.
 TEST(TopView, AnyFieldMayBeMissingOrOfAnotherKind) {
     const Json whole = small_cluster().flatten();
     for (const auto& [path, value] : whole.items()) {

@@ -8,14 +8,15 @@
 #include "service/pacectl/columns.h"
 #include "service/pacectl/job_facts.h"
 #include "service/pacectl/job_text.h"
+#include "service/pacectl/machine_text.h"
 #include "service/pacectl/node_names.h"
 
 namespace pace::pacectl {
 
 namespace {
 
-constexpr size_t kNodeColumns = 11;      // of a node's name, so that a line fits into 80
-constexpr size_t kActivityColumns = 16;  // "computing 59.9 s" has them
+constexpr size_t kNodeColumns = 11;      // for a node's name, so that a line fits into 80
+constexpr size_t kActivityColumns = 16;  // "computing 59.9 s" fits
 
 std::string lower(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(),
@@ -35,11 +36,11 @@ std::string shortened(const std::string& text, size_t columns) {
     return text.substr(0, end) + "…";
 }
 
-// What it does; where that is not told, or it is out of the ordinary, what it is.
+// The worker's activity; its status if the activity is not reported or the status is unusual.
 std::string doing_text(const Json& worker) {
     const std::string status = text(worker, "status");
     const std::string activity = activity_text(worker);
-    const bool is_ordinary = status == "active" || status == "joined";
+    const bool is_ordinary = status == "active" || status == "joined" || status == "late";
     return is_ordinary && activity != "-" ? activity : status;
 }
 
@@ -120,7 +121,7 @@ std::string job_line(const Json& job) {
     return line;
 }
 
-// The lines of a text, each in the style.
+// Adds the lines of a text, each in the style.
 void add_lines(std::string_view text, Style style, std::vector<StyledLine>& ret_lines) {
     while (!text.empty()) {
         const size_t end = std::min(text.find('\n'), text.size());
@@ -153,13 +154,21 @@ void add_job(const Json& job, const TopState& state, const NodeNames& names,
 }
 
 void add_nodes(const Json& status, std::vector<StyledLine>& ret_lines) {
-    Columns columns({"NODE", "STATUS", ">WORKERS", ">SILENT", "ZONE", "HOST"});
+    const bool has_machines = tells_machines(status);
+    std::vector<std::string> heads{"NODE", "STATUS", ">WORKERS", ">SILENT", "ZONE"};
+    if (has_machines) heads.insert(heads.end(), {">MEMORY IN USE", "GPUS"});
+    heads.emplace_back("HOST");
+    Columns columns(heads);
     std::vector<Style> styles{Style::heading};
     for (const Json& node : list(status, "nodes")) {
         const std::string state = text(node, "status");
-        columns.add({text(node, "name"), state + (truth(node, "draining") ? ", draining" : ""),
-                     text(node, "workers"), duration_text(number(node, "silent_ms", -1)),
-                     text(node, "zone", ""), text(node, "host", "")});
+        std::vector<std::string> row{
+            text(node, "name"), state + (truth(node, "draining") ? ", draining" : ""),
+            text(node, "workers"), duration_text(number(node, "silent_ms", -1)),
+            text(node, "zone", "")};
+        if (has_machines) row.insert(row.end(), {memory_text(node), gpus_text(node)});
+        row.push_back(text(node, "host", ""));
+        columns.add(std::move(row));
         styles.push_back(state == "suspected"      ? Style::warning
                          : state == "gone"         ? Style::bad
                          : truth(node, "draining") ? Style::warning
@@ -173,7 +182,7 @@ void add_nodes(const Json& status, std::vector<StyledLine>& ret_lines) {
     ret_lines.insert(ret_lines.end(), rows.begin(), rows.end());
 }
 
-// "3 alive, 1 suspected (b)": those that are not alive by name, as far as a line has room.
+// "3 alive, 1 suspected (b)": names those that are not alive, as far as they fit on a line.
 StyledLine nodes_line(const Json& status) {
     constexpr size_t kNamed = 4;
     std::map<std::string, std::pair<size_t, std::string>> by_status;
@@ -204,11 +213,12 @@ std::string sort_text(const TopState& state) {
 
 std::vector<StyledLine> head_of(const Json& status, const TopState& state,
                                 const std::string& failure) {
+    const size_t jobs = list(status, "jobs").size();
     size_t workers = 0;
     for (const Json& job : list(status, "jobs")) workers += worker_count(job);
-    std::string title =
-        fmt::format("pacectl top  controller {}, {} jobs, {} workers, {}", text(status, "version"),
-                    list(status, "jobs").size(), workers, sort_text(state));
+    std::string title = fmt::format("pacectl top  controller {}, {} {}, {} {}, {}",
+                                    text(status, "version"), jobs, jobs == 1 ? "job" : "jobs",
+                                    workers, workers == 1 ? "worker" : "workers", sort_text(state));
     if (!state.job.empty()) title += ", job " + state.job;
     if (!state.filter.empty() || state.is_typing) title += ", filter " + state.filter;
     if (state.is_paused) title += "  PAUSED";

@@ -1,4 +1,4 @@
-// TopView: a status document as a screen of pacectl top. Pure.
+// TopView: converts a status document into a screen of pacectl top. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,21 @@ struct StyledLine {
     Style style = Style::plain;
 };
 
-// The head and the foot stay, the body scrolls between them.
+// The head and the foot are fixed; the body scrolls between them.
 struct TopView {
     std::vector<StyledLine> head;
     std::vector<StyledLine> body;
     StyledLine foot;
 };
 
-// `status` may be of any controller. `failure`: why there is no newer one; empty if there is.
+// `status` may come from a controller of any age. `failure` says why there is no newer document;
+// empty if there is one.
 TopView top_view(const Json& status, const TopState& state, const std::string& failure);
 
 // The names of the document's jobs.
 std::vector<std::string> job_names(const Json& status);
 
-// The screen: what fits of the view into rows and columns, as lines without a line feed.
+// The part of the view that fits into rows, as lines without line feeds.
 std::vector<StyledLine> visible_lines(const TopView& view, TopState& state, size_t rows);
 
 }  // namespace pace::pacectl

@@ -60,7 +60,7 @@ Result<UniqueFd> tick_every(double interval_s) {
     spec.it_interval.tv_sec = static_cast<time_t>(interval_s);
     spec.it_interval.tv_nsec =
         std::lround((interval_s - std::floor(interval_s)) * 1e9) % 1'000'000'000;
-    spec.it_value.tv_nsec = 1;  // the first one now
+    spec.it_value.tv_nsec = 1;  // first tick now
     if (timerfd_settime(fd.get(), 0, &spec, nullptr) != 0)
         return make_errno_error(errno, "set a timer");
     return fd;

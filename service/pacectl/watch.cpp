@@ -12,13 +12,13 @@ namespace pace::pacectl {
 
 namespace {
 
-// Looks at the cluster, and says what has changed since the last look.
+// Polls the cluster and prints what has changed since the last poll.
 class Watch {
   public:
     Watch(const client::Endpoint& endpoint, const WatchOptions& options)
         : endpoint_(endpoint), options_(options) {}
 
-    // Whether the watch is over: the condition holds, or nobody reads what is printed.
+    // True if the watch is over: the condition holds, or nobody reads the output.
     bool look() {
         auto status = fetch_document(endpoint_, "status");
         if (!status) {
@@ -34,7 +34,7 @@ class Watch {
     }
 
     bool is_met() const { return is_met_; }
-    // Of what was printed.
+    // The exit code of printing.
     int code() const { return code_; }
 
   private:
@@ -49,7 +49,7 @@ class Watch {
         }
     }
 
-    // The first look must succeed: whoever names the wrong daemon should not wait for it.
+    // The first poll must succeed, so that a user who names the wrong daemon need not wait.
     void tell_absence(const base::Error& error) {
         if (before_.is_null()) {
             code_ = say_error(error);

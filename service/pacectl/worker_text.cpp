@@ -10,7 +10,7 @@ namespace pace::pacectl {
 
 namespace {
 
-// In rank order; when not all are shown, the slowest.
+// In rank order; if not all are shown, the slowest.
 std::vector<const Json*> workers_to_show(const Json& job, size_t limit) {
     std::vector<const Json*> workers;
     for (const Json& worker : list(job, "workers")) workers.push_back(&worker);
@@ -22,7 +22,7 @@ std::vector<const Json*> workers_to_show(const Json& job, size_t limit) {
     return workers;
 }
 
-// A step that has not been yet has no length.
+// "-" if the worker has not taken a step yet.
 std::string step_text(const Json& worker, std::string_view key) {
     const double step = number(worker, key);
     return step > 0 ? duration_text(step) : "-";
@@ -34,7 +34,7 @@ std::string worker_state(const Json& worker) {
     return state;
 }
 
-// A loss that JSON has no number for is none that anybody wants.
+// JSON has no number for a loss that is not finite.
 std::string loss_text(const Json& worker) {
     if (!worker.contains("loss")) return "-";
     const Json& loss = member(worker, "loss");
@@ -46,7 +46,7 @@ std::string rate_text(const Json& worker) {
     return rate > 0 ? fmt::format("{:.4g}", rate) : "-";
 }
 
-// Whether a trainer has told how its training goes.
+// Whether any trainer has reported loss or speed.
 bool has_progress(const Json& job) {
     const Json& workers = list(job, "workers");
     return std::any_of(workers.begin(), workers.end(), [](const Json& worker) {
@@ -54,7 +54,7 @@ bool has_progress(const Json& job) {
     });
 }
 
-// Columns of what no worker of the job tells are left out.
+// Which columns are shown: those for which some worker has a value.
 struct Told {
     bool activity = false;
     bool computed = false;
@@ -84,7 +84,7 @@ std::vector<std::string> row_of(const Json& worker, const NodeNames& names, cons
     return row;
 }
 
-// As an older controller tells of them.
+// The slowest worker, as an older controller reports it.
 std::string slowest_text(const Json& job, const NodeNames& names) {
     const Json& slowest = member(job, "slowest");
     if (!slowest.is_object()) return {};

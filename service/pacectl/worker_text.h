@@ -1,4 +1,4 @@
-// The workers of a job as text: what each does, how long that takes, and who is slow. Pure.
+// Worker text: the workers of a job as text: their activities, durations, and which are slow. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace pace::pacectl {
 
-// A line a worker; the slowest `limit` of them when there are more.
+// One line per worker; the slowest `limit` if there are more.
 std::string workers_text(const Json& job, const NodeNames& names, size_t limit);
 
-// Who is slow, by how much, since when and why. Of an older controller: the slowest.
+// The slow workers: by how much, since when and why. For an older controller: the slowest worker.
 std::string slow_lines(const Json& job, const NodeNames& names);
 
 }  // namespace pace::pacectl

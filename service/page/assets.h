@@ -1,4 +1,4 @@
-// The files of the page, which the build writes into the program (embed.cmake).
+// The files of the page. The build writes them into the program (embed.cmake).
 #pragma once
 
 #include <span>

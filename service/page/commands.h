@@ -1,4 +1,5 @@
-// What an operator may have done from the status page or by curl, as routes for whoever has the operator's token.
+// The operator's commands from the status page or from curl, as routes. They need the operator's
+// token.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace pace::page {
 
-// Whoever does it; ControllerServer has functions of the same names.
+// Executes the commands. ControllerServer has functions of the same names.
 class Commands {
   public:
     virtual ~Commands() = default;
@@ -16,8 +17,9 @@ class Commands {
     virtual base::Result<> delete_job(const std::string& job) = 0;
 };
 
-// POST "/api/nodes/NAME/drain", "/api/nodes/NAME/undrain" and "/api/jobs/NAME/delete". `commands` must outlive the routes. What is refused is
-// answered with 404 where there is no such node or job, and else with 409, and a line that says why.
+// Adds POST "/api/nodes/NAME/drain", "/api/nodes/NAME/undrain" and "/api/jobs/NAME/delete".
+// `commands` must outlive the routes. A refused command is answered with a line that says why. Its
+// status is 404 if there is no such node or job, and 409 otherwise.
 void add_commands(http::Routes& routes, Commands& commands);
 
 }  // namespace pace::page

@@ -10,7 +10,7 @@
 namespace pace::page {
 namespace {
 
-// Knows one node and one job, in which there is a worker.
+// Knows one node and one job that has a worker.
 class Recorded final : public Commands {
   public:
     base::Result<> set_draining(const std::string& node, bool draining) override {

@@ -1,5 +1,5 @@
-# cmake -D OUTPUT=assets.cpp -P embed.cmake -- FILE...: writes a source with the files' bytes, by name. Bytes are written as escapes,
-# so that no file can end its literal.
+# cmake -D OUTPUT=assets.cpp -P embed.cmake -- FILE... Writes a source with the files' bytes, by name. The bytes are written as escapes, so
+# that no file can end its literal.
 set(rows "")
 set(is_file FALSE)
 foreach(i RANGE ${CMAKE_ARGC})

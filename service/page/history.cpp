@@ -35,7 +35,8 @@ std::unordered_map<uint32_t, uint64_t> active_steps(const JobSample& sample) {
     return active;
 }
 
-// Only those count that were active before: a newcomer jumps to the others' step without having computed it.
+// Only workers count that were active before. A new worker jumps to the others' step without having
+// computed it.
 uint64_t updates_between(const std::unordered_map<uint32_t, uint64_t>& before,
                          const std::unordered_map<uint32_t, uint64_t>& after) {
     uint64_t updates = 0;
@@ -46,7 +47,7 @@ uint64_t updates_between(const std::unordered_map<uint32_t, uint64_t>& before,
     return updates;
 }
 
-// JSON has no word for a NaN or an infinity.
+// JSON has no representation of NaN and infinity.
 void append_number(float number, std::string& json) {
     if (std::isfinite(number))
         fmt::format_to(std::back_inserter(json), "{:.5g}", number);
@@ -65,7 +66,7 @@ void History::Job::push(const Point& point) {
     oldest = (oldest + 1) % points.size();
 }
 
-// Null where there is no room.
+// Returns null if there is no room.
 History::Job* History::place_for(const JobSample& sample, int64_t at_us) {
     if (const auto known = jobs_.find(sample.name); known != jobs_.end()) {
         if (known->second.began_ns != sample.began_ns) known->second = Job();
@@ -77,7 +78,7 @@ History::Job* History::place_for(const JobSample& sample, int64_t at_us) {
             std::min_element(jobs_.begin(), jobs_.end(), [](const auto& a, const auto& b) {
                 return a.second.last().at_us < b.second.last().at_us;
             });
-        // All that are there now have a point that is younger than two steps.
+        // All jobs that exist now have a point that is younger than two steps.
         if (longest_gone->second.last().at_us > at_us - 2 * kStepUs) return nullptr;
         jobs_.erase(longest_gone);
     }
@@ -96,7 +97,7 @@ void History::add(int64_t at_us, const std::vector<JobSample>& jobs) {
             continue;
         }
         const bool is_first = job->points.empty();
-        // A timer may be called a little early or late.
+        // A timer may fire a little early or late.
         if (!is_first && at_us - job->last().at_us < kStepUs / 2) continue;
         auto active = active_steps(sample);
         Point point{.at_us = at_us,

@@ -1,5 +1,5 @@
-// History: an hour of every job in bounded memory: a point every five seconds, so that a page that is opened now shows how a
-// job came to where it is. Pure: no clock, no loop.
+// History: an hour of every job in bounded memory, with a point every five seconds. So a page that
+// is opened now shows how a job has developed. Pure: no clock, no loop.
 #pragma once
 
 #include <chrono>
@@ -16,26 +16,27 @@ namespace pace::page {
 
 struct WorkerSteps {
     uint32_t rank = 0;
-    uint64_t steps = 0;      // iterations, or rounds where none are told
+    uint64_t steps = 0;      // iterations, or rounds if no iterations are told
     bool is_present = true;  // neither left nor lost
     bool is_active = false;  // a member that computes
 };
 
-// What a status document says of a job.
+// What a status document says about a job.
 struct JobSample {
     std::string name;
-    uint64_t began_ns = 0;  // its run: another one under the same name begins anew
+    uint64_t began_ns = 0;  // the job's run: another run of the same name begins anew
     std::vector<WorkerSteps> workers;
-    std::optional<double> loss;  // of the median worker, of those that have told a finite one
+    // The median loss of the workers that have told a finite loss.
+    std::optional<double> loss;
 };
 
 class History {
   public:
     static constexpr base::Duration kStep = std::chrono::seconds(5);
-    static constexpr size_t kPointsMax = 720;  // of a job: an hour
+    static constexpr size_t kPointsMax = 720;  // points of a job: an hour
     static constexpr size_t kJobsMax = 64;
 
-    // Of the time since the point before.
+    // A point covers the time since the point before.
     struct Point {
         int64_t at_us = 0;
         uint64_t steps = 0;       // of the median worker
@@ -43,15 +44,17 @@ class History {
         float loss = 0;           // NaN: not told, or not finite
     };
 
-    // What comes within a step after the last point of a job adds none; `at_us` is on the controller's monotonic clock. Jobs beyond
-    // kJobsMax displace those that are not there any more, the longest gone first, and are left out while there are none.
+    // Adds a point to each job. A sample that comes within a step after the job's last point adds
+    // none. `at_us` is on the controller's monotonic clock. Jobs beyond kJobsMax displace jobs that
+    // no longer exist, the longest gone first. If there are no such jobs, the new jobs are left
+    // out.
     void add(int64_t at_us, const std::vector<JobSample>& jobs);
 
-    // The points after `since_us`, as columns, of the jobs with `name`, or of all where it is empty. Jobs without such points are
-    // named as well.
+    // Returns the points after `since_us`, as columns. If `name` is empty, returns those of all
+    // jobs, otherwise those of the jobs with this name. A job without such points is named as well.
     std::string json(int64_t since_us, const std::string& name) const;
 
-    // Of all jobs together.
+    // The number of points of all jobs together.
     size_t points() const;
 
   private:
@@ -70,7 +73,7 @@ class History {
 
     std::unordered_map<std::string, Job> jobs_;
     int64_t now_us_ = 0;
-    size_t left_out_ = 0;  // jobs of the last document for which there is no room
+    size_t left_out_ = 0;  // jobs of the last document that have no room
 };
 
 }  // namespace pace::page

@@ -96,7 +96,7 @@ TEST(History, JobsBeyondTheLimitDisplaceThoseThatAreGoneAlone) {
     EXPECT_EQ(json["jobs"].size(), History::kJobsMax);
     EXPECT_EQ(json["jobs_left_out"], 2);
 
-    // Two are gone, and their places are taken once their last point is old.
+    // Two jobs are gone. Their places are taken once their last points are old.
     jobs.erase(jobs.begin(), jobs.begin() + 2);
     for (const int64_t at : {15, 20}) history.add(at * kSecond, jobs);
     json = Json::parse(history.json(0, ""));

@@ -27,7 +27,7 @@ std::string_view type_of(std::string_view name) {
     return found == kTypes.end() ? "application/octet-stream" : found->second;
 }
 
-// Empty: no name that an asset could have.
+// Returns an empty name if no asset can have the name.
 std::string_view name_of(std::string_view path) {
     if (path == "/") return kFirst;
     if (!path.starts_with(kFolder)) return {};
@@ -50,7 +50,8 @@ http::Response page(std::string_view path) {
     http::Response response;
     response.type = type_of(found->name);
     response.body = found->bytes;
-    // An upgraded controller's page has other files: the browser asks anew each time that the page is opened.
+    // The page of an upgraded controller has other files. So the browser must ask again each time
+    // the page is opened.
     response.headers = {{"Content-Security-Policy", std::string(kPolicy)},
                         {"Cache-Control", "no-cache"},
                         {"X-Content-Type-Options", "nosniff"},

@@ -41,7 +41,7 @@ TEST(Page, TellsTheBrowserToTrustNothingElse) {
     }
 }
 
-// The policy makes the browser refuse it; a reader of the code should not find it either.
+// The policy makes the browser refuse such code. The code should not contain it either.
 TEST(Page, MakesNoHtmlOutOfTextsAndAsksNoOtherHost) {
     const std::regex forbidden(
         R"((inner|outer)HTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\b|)"
@@ -53,7 +53,7 @@ TEST(Page, MakesNoHtmlOutOfTextsAndAsksNoOtherHost) {
         EXPECT_FALSE(std::regex_search(text, found, forbidden))
             << asset.name << ": " << found.str();
         for (std::sregex_iterator it(text.begin(), text.end(), elsewhere), end; it != end; ++it)
-            EXPECT_EQ(it->str(), "http://www.w3.org") << asset.name;  // the name space of drawings
+            EXPECT_EQ(it->str(), "http://www.w3.org") << asset.name;  // the namespace of drawings
     }
 }
 

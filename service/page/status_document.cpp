@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Objects and lists that hold what is looked for.
+// The objects and lists that hold the wanted fields.
 enum class Inside { nothing, document, jobs, job, run, workers, worker };
 
 std::optional<double> median(std::vector<double>& values) {
@@ -24,7 +24,8 @@ std::optional<double> median(std::vector<double>& values) {
     return *middle;
 }
 
-// Called by the parser with one token after another. A document has a hundred times more than what is looked for: it is passed over.
+// The parser calls this with one token after another. A document has a hundred times more than the
+// wanted fields. The rest is passed over.
 class Reader {
   public:
     Samples take() { return std::move(samples_); }
@@ -77,7 +78,7 @@ class Reader {
         if (inside_ == Inside::run && key_ == "began_ns") samples_.jobs.back().began_ns = number;
         if (inside_ == Inside::worker) {
             if (key_ == "rank") worker_.rank = static_cast<uint32_t>(number);
-            // Where models are averaged workers count iterations, elsewhere rounds.
+            // If models are averaged, workers count iterations. Otherwise they count rounds.
             if (key_ == "iteration" || key_ == "rounds_submitted")
                 worker_.steps = std::max(worker_.steps, number);
         }
@@ -122,11 +123,11 @@ class Reader {
     Samples samples_;
     Inside inside_ = Inside::nothing;
     std::vector<Inside> outer_;
-    size_t passing_ = 0;  // how deep within something that is passed over
-    std::string key_;     // the last one of the object at hand
+    size_t passing_ = 0;  // the depth within a value that is passed over
+    std::string key_;     // the last key of the present object
     WorkerSteps worker_;
     std::optional<double> loss_;
-    std::vector<double> losses_;  // of the job at hand
+    std::vector<double> losses_;  // of the present job
 };
 
 }  // namespace

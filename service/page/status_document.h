@@ -1,5 +1,6 @@
-// What the page's server side reads of the controller's status document. Pure. Whatever is missing there, or of another kind, is left
-// out: the document may be another version's.
+// Reads the fields of the controller's status document that the page's server side needs. Pure. A
+// field that is missing or of another kind is left out, because the document may be of another
+// version.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ struct Samples {
     std::vector<JobSample> jobs;
 };
 
-// Reads the document once, from its begin to its end, and builds nothing but the samples. Of what is no JSON there are none.
+// Reads the document once, from beginning to end, and builds only the samples. A text that is not
+// JSON has no samples.
 Samples samples_of(std::string_view document);
 
 }  // namespace pace::page

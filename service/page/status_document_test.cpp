@@ -43,7 +43,7 @@ TEST(StatusDocument, TellsTheStepsAndTheLossOfEachJob) {
     EXPECT_EQ(job.workers[1].steps, 90U);
     EXPECT_TRUE(job.workers[1].is_active);
     EXPECT_FALSE(job.workers[2].is_present);
-    // Neither a loss that is not finite counts, nor that of a worker that is lost.
+    // A loss that is not finite does not count, and neither does the loss of a lost worker.
     EXPECT_EQ(job.loss, 0.5);
 }
 

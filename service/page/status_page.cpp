@@ -11,7 +11,7 @@ namespace pace::page {
 
 namespace {
 
-// Zero where the query has no such number.
+// Returns zero if the query has no such number.
 int64_t number(const http::Request& request, const std::string& name) {
     const auto found = request.query.find(name);
     if (found == request.query.end()) return 0;

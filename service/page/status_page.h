@@ -1,10 +1,11 @@
-// StatusPage: the page as routes of an HTTP server, with what it asks for beside the controller's own documents (service/controller/web):
-// the jobs' history, kept by a timer, and whose token it has.
+// StatusPage: the routes of the page on an HTTP server. They also serve what the page requests
+// besides the controller's own documents (service/controller/web): the jobs' history, which a timer
+// extends, and the role of the given token.
 //
 //   page::StatusPage page(loop, [&] { return controller.status_json(); });
 //   page.add_to(routes);
 //
-// It belongs to the loop's thread, and outlives the server that has its routes.
+// Belongs to the loop's thread. Must outlive the server that has the routes.
 #pragma once
 
 #include <functional>
@@ -19,12 +20,13 @@ namespace pace::page {
 
 class StatusPage {
   public:
-    // `status` gives the controller's status document, as ControllerServer::status_json does.
+    // `status` returns the controller's status document, like ControllerServer::status_json.
     StatusPage(base::EventLoop& loop, std::function<std::string()> status);
     StatusPage(const StatusPage&) = delete;
     StatusPage& operator=(const StatusPage&) = delete;
 
-    // "/" and "/assets/*" for anyone, since they tell nothing; for readers "/api/history?since=CLOCK_US&job=NAME" and "/api/role".
+    // Adds "/" and "/assets/*" for anyone, because they reveal nothing. Adds
+    // "/api/history?since=CLOCK_US&job=NAME" and "/api/role" for readers.
     void add_to(http::Routes& routes);
 
   private:

@@ -62,7 +62,7 @@ TEST_F(StatusPageTest, TheRoleIsWhatTheServerSaysOfTheToken) {
     EXPECT_EQ(Json::parse(ask("/api/role", request).body), Json({{"operator", true}}));
 }
 
-// A point is taken at once, and from then on by the timer.
+// A point is taken at once, and then by the timer.
 TEST_F(StatusPageTest, TheHistoryBeginsWithTheFirstDocument) {
     status_ = R"({"clock_us": 7, "jobs": [{"name": "a", "run": {"began_ns": 1}, "workers": []}]})";
     const base::TimePoint deadline = base::now() + std::chrono::seconds(20);

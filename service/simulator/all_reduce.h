@@ -1,5 +1,5 @@
-// All-reduce in virtual time: everyone's step, then one exchange of all. Its rounds need no controller, once the job has
-// begun (docs/decisions/0002-rounds-without-the-controller.md).
+// All-reduce in virtual time: each worker's step, then one exchange of all workers. Once the job
+// has begun, the rounds need no controller (docs/decisions/0002-rounds-without-the-controller.md).
 #pragma once
 
 #include "service/simulator/outcome.h"
@@ -7,7 +7,8 @@
 
 namespace pace::simulator {
 
-// A round takes the longest of its steps and the exchange, compressed as the candidate has it. Its quorum is all.
+// A round takes the longest of its steps, and then the exchange with the candidate's compression.
+// The quorum is all.
 Outcome run_all_reduce(const Scenario& scenario, const Candidate& candidate);
 
 }  // namespace pace::simulator

@@ -1,4 +1,5 @@
-// Policy auto, played out by the controller's own core, beside each policy and group size that it chooses among.
+// Tests policy auto with the controller's own core, and compares it with each policy and group size
+// that it chooses among.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct Case {
     Scenario scenario;
 };
 
-// Sixteen workers on four nodes; steps of 100 ms that vary a little.
+// Sixteen workers on four nodes. Steps of 100 ms vary a little.
 Scenario cluster() {
     Scenario scenario = even_cluster(4, 4);
     scenario.bytes = 1e6;
@@ -50,13 +51,14 @@ Scenario with_slow_network(double slowest) {
     return scenario;
 }
 
-// The last eight, which are on two nodes.
+// Keeps the last eight workers, which are on two nodes.
 Scenario of_eight(Scenario scenario) {
     scenario.workers.erase(scenario.workers.begin(), scenario.workers.begin() + 8);
     return scenario;
 }
 
-// With less variation two fast rounds and a slow one come to whole groups of twelve, again and again, as by no rule that holds elsewhere.
+// With less variation, two fast rounds and a slow one would repeatedly add up to whole groups of
+// twelve. This would hold for no other case.
 Scenario with_slow_half() {
     Scenario scenario = cluster();
     scenario.distributions[0].cv = 0.15;
@@ -83,7 +85,8 @@ double effective_of(const Scenario& scenario, const Candidate& candidate) {
     return outcome ? outcome->effective_per_s() : 0;
 }
 
-// A change must be worth a tenth, so that up to a tenth may be missed, and a twentieth for where the forecast is wrong.
+// auto changes only if a change is worth a tenth. So up to a tenth may be missed, and a twentieth
+// more where the forecast is wrong.
 TEST(Auto, IsNearTheBestOfAllThatItMayChoose) {
     for (const auto& [name, scenario] : played_cases()) {
         double best = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kServerElementBytes = 4;  // a parameter server keeps float32
 
-// Words of a choice whose numbers begin with 1.
+// The names of a choice whose numbers begin with 1.
 template <typename Choice>
 Words<Choice> all_of() {
     Words<Choice> all;
@@ -133,7 +133,7 @@ controller::JobOptions options_of(const Scenario& scenario, const Candidate& can
     if (options.policy != Policy::partial_reduce) options.group_wait_ms = 0;
     if (options.policy != Policy::prague_smart) options.progress_gap = defaults.progress_gap;
     if (options.policy == Policy::prague_static || family_of(options.policy) != Family::averaging) {
-        // Static groups' weights are constant: nobody knows the members' iterations.
+        // The weights of static groups are constant, because nobody knows the members' iterations.
         options.weights = defaults.weights;
         options.missing = defaults.missing;
         options.alpha = defaults.alpha;

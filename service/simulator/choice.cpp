@@ -23,7 +23,7 @@ const Prediction* find(std::span<const Prediction> predictions, const Candidate&
     return found == predictions.end() ? nullptr : &*found;
 }
 
-// "policy partial-reduce, group_size 3": as keywords of Python.
+// Writes "policy partial-reduce, group_size 3", as keywords of Python.
 std::string asking_for(const Candidate& candidate) {
     std::string text;
     for (auto [option, value] : asked_by(candidate)) {
@@ -33,7 +33,7 @@ std::string asking_for(const Candidate& candidate) {
     return text;
 }
 
-// What of learning is not in the figures.
+// What the figures do not include about learning.
 std::string caveat(const Candidate& candidate) {
     if (is_top_k(candidate.compression))
         return "What training loses by what it leaves out is not in these figures. ";
@@ -50,7 +50,7 @@ std::string beside_all_reduce(const Outcome& best, const Outcome& all) {
         all.updates_per_s, all.updates_per_s / best.updates_per_s, 100 * all.waiting_share);
 }
 
-// The fastest, when it is not the choice.
+// Describes the fastest candidate if it is not the choice.
 std::string beside_fastest(std::span<const Prediction> predictions, const Prediction& best) {
     const auto fastest =
         std::max_element(predictions.begin(), predictions.end(), [](const auto& a, const auto& b) {

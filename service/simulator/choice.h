@@ -1,13 +1,16 @@
 // Choice: which policy and group size to take, and why.
 //
-// The best is the one with the most *effective updates* per second: updates_per_s / (1 + spread). An update is worth less
-// the further apart the models are that it is made on: its gradient is of one worker's model, while what is learnt
-// is their mean. The spread is that distance squared, in units of what one update adds (disagreement.h), so that all-reduce,
-// whose spread is 0, counts in full, and two random workers at a time by half. How much a real job
-// suffers depends on its learning rate and model, which nobody here knows (partial reduce, Theorem 1, multiplies the same
-// network error by learning rate and smoothness): a guess to begin with, to be tried on the job itself.
+// The best candidate has the most *effective updates* per second: updates_per_s / (1 + spread). An
+// update is worth less if the models that it is made on are further apart. The reason: its gradient
+// is of one worker's model, but the job learns the mean of the models. The spread is the square of
+// this distance, in units of what one update adds (disagreement.h). All-reduce has spread 0 and
+// counts in full. Groups of two random workers count by half. How much a real job loses depends on
+// its learning rate and model, which the simulator does not know. (In partial reduce, Theorem 1
+// multiplies the same network error by learning rate and smoothness.) So the choice is a first
+// guess that should be tried on the job itself.
 //
-// Groups that left the workers in several components (rho is 1) are not chosen if there is anything else.
+// Groups that leave the workers in several components (rho is 1) are chosen only if there is
+// nothing else.
 #pragma once
 
 #include <span>
@@ -17,10 +20,11 @@
 
 namespace pace::simulator {
 
-// Index of the best; of equals the first. `predictions` are not empty.
+// Returns the index of the best candidate. Among equals, the first. `predictions` must not be
+// empty.
 size_t best_of(std::span<const Prediction> predictions);
 
-// A few sentences for people: what to choose, how to ask for it, and why.
+// Returns a few sentences for people: what to choose, how to ask for it, and why.
 std::string advice(std::span<const Prediction> predictions);
 
 }  // namespace pace::simulator

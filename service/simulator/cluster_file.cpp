@@ -14,14 +14,14 @@ using base::Result;
 
 namespace {
 
-// What [[nodes]] and [[workers]] are read with.
+// The state while [[nodes]] and [[workers]] are read.
 struct Reading {
     Scenario scenario;
     std::optional<uint32_t> usual_distribution;  // of [step]
     std::map<std::string, Node> machines;
 };
 
-// The table's own distribution, if it has one.
+// Returns the table's own distribution, if it has one.
 Result<std::optional<uint32_t>> read_step(const FileTable& table, Scenario& ret_scenario) {
     if (!table.has("step")) return std::optional<uint32_t>();
     PACE_TRY_ASSIGN(step, table.table("step"));
@@ -30,7 +30,8 @@ Result<std::optional<uint32_t>> read_step(const FileTable& table, Scenario& ret_
     return std::optional<uint32_t>(static_cast<uint32_t>(ret_scenario.distributions.size() - 1));
 }
 
-// A node's memory and link; those of its machine, if earlier nodes are on the same one.
+// Returns a node's memory and link. If earlier nodes are on the same machine, these are the
+// machine's.
 Result<Node> read_machine(const FileTable& table, double memory_bytes_per_s,
                           double link_bytes_per_s, Reading& ret_reading) {
     std::vector<Channel>& channels = ret_reading.scenario.channels;
@@ -82,7 +83,7 @@ Result<> read_nodes(const FileTable& table, Reading& ret_reading) {
     return {};
 }
 
-// Exceptions: some ranks, counted through the nodes in their order.
+// Reads the exceptions for some ranks. Ranks are counted through the nodes in their order.
 Result<> read_workers(const FileTable& table, Scenario& ret_scenario) {
     PACE_TRY(table.allow({"ranks", "slow", "step"}));
     PACE_TRY_ASSIGN(ranks, table.wholes("ranks", 0, ret_scenario.workers.size() - 1));
@@ -117,7 +118,7 @@ Result<> read_network(const FileTable& file, Scenario& ret_scenario) {
     return {};
 }
 
-// Each two zones have a way of their own.
+// Each pair of zones has its own way.
 Result<> check_zones(const FileTable& file, const Scenario& scenario) {
     const size_t zones = zones_of(scenario);
     if (!scenario.between_zones || zones <= kZonesMax) return {};

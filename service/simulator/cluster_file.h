@@ -1,4 +1,4 @@
-// The cluster of scenario files: [network], [step], [[nodes]], [[workers]].
+// Reads the cluster of scenario files: [network], [step], [[nodes]], [[workers]].
 #pragma once
 
 #include "base/result.h"
@@ -7,9 +7,10 @@
 
 namespace pace::simulator {
 
-inline constexpr uint64_t kWorkersMax = 65536;  // as the controller has it
+inline constexpr uint64_t kWorkersMax = 65536;  // the controller's limit
 
-// Guesses, for who gives none: a cluster's Ethernet, a controller a few hops away.
+// Guesses for values that the file does not give: a cluster's Ethernet, and a controller a few hops
+// away.
 inline constexpr double kLinkGbit = 10;
 inline constexpr double kMemoryGbytesPerS = 10;
 inline constexpr double kLatencyUs = 50;

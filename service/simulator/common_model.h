@@ -1,5 +1,5 @@
-// CommonModel: how far workers' copies of one model are apart, in the picture of training of disagreement.h: where all get the same
-// updates, in one order, and some get them later.
+// CommonModel: how far workers' copies of one model are apart, in the picture of training of
+// disagreement.h. All workers get the same updates in one order, but some get them later.
 #pragma once
 
 #include <array>
@@ -15,13 +15,15 @@ class CommonModel {
   public:
     CommonModel(uint32_t workers, uint64_t seed) : copies_(workers), random_(seed) {}
 
-    // A worker's update, which counts as one of N: in the mean of all of them its noise is 1 / N.
+    // Adds a worker's update, which counts as one of N. In the mean of all updates, its noise is 1
+    // / N.
     void add();
 
-    // The worker has the model as it is now.
+    // Gives the present model to a worker.
     void give(controller::Rank rank);
 
-    // Squared, from the mean of all copies, per number: in units of one step's variance.
+    // The squared distance from the mean of all copies, per number, in units of one step's
+    // variance.
     double distance(controller::Rank rank) const;
 
   private:
@@ -30,7 +32,7 @@ class CommonModel {
 
     Model model_{};
     std::vector<Model> copies_;
-    Model sum_{};  // of the copies
+    Model sum_{};  // sum of the copies
     base::Random random_;
 };
 

@@ -11,7 +11,7 @@ void Disagreement::step(controller::Rank rank) {
     }
 }
 
-// The model at the start of training, which may have a weight too, is 0.
+// The model at the start of training may have a weight too. It is 0.
 void Disagreement::average(std::span<const controller::Part> members) {
     Model average{};
     for (const auto& part : members)

@@ -1,14 +1,16 @@
-// Disagreement: how far the workers' models are from their mean, in a picture of training that is all noise.
+// Disagreement: how far the workers' models are from their mean, in a picture of training that is
+// only noise.
 //
-// Each worker has a model of a few numbers, at first 0. A step adds to each of them an independent draw of variance 1;
-// an exchange averages the members' models with the weights of the controller's order. `distance` is what the
-// convergence proofs of such training bound by the spectral gap: the network error, the square of a model's
-// distance from the mean of all models (partial reduce, Theorem 1; Cooperative SGD). Measured here, it also knows how often
-// which worker takes part and in which order groups follow each other, which rho does not.
+// Each worker has a model of a few numbers, which begin at 0. A step adds to each number an
+// independent draw of variance 1. An exchange averages the members' models with the weights of the
+// controller's order. `distance` is what the convergence proofs of such training bound by the
+// spectral gap: the network error, which is the square of a model's distance from the mean of all
+// models (partial reduce, Theorem 1; Cooperative SGD). The measurement here also includes how often
+// each worker takes part, and the order of the groups. rho does not include these.
 //
-// With all-reduce it is 0 whenever a step begins. With random groups of P among many it is 1 / (P - 1): of what its step
-// adds, 1, and of what was left, v, a group leaves each member (v + 1) / P = v. Groups that keep to themselves drift
-// apart without end.
+// With all-reduce the distance is 0 whenever a step begins. With random groups of P workers among
+// many, it is 1 / (P - 1). A step adds 1 to the remaining distance v, and a group leaves each
+// member (v + 1) / P = v. Groups that keep to themselves drift apart without limit.
 #pragma once
 
 #include <array>
@@ -28,7 +30,8 @@ class Disagreement {
     void step(controller::Rank rank);
     void average(std::span<const controller::Part> members);
 
-    // Squared, from the mean of all, per number: in units of one step's variance.
+    // The squared distance from the mean of all models, per number, in units of one step's
+    // variance.
     double distance(controller::Rank rank) const;
 
   private:

@@ -22,7 +22,7 @@ double mean_distance(const Disagreement& disagreement, uint32_t workers) {
     return sum / workers;
 }
 
-// One step of one of two workers: each is half a step away from their mean.
+// One of two workers takes a step. Then each is half a step away from their mean.
 TEST(Disagreement, AStepMovesAWorkerByOneAndTheMeanByItsPart) {
     Disagreement disagreement(2, 1);
     EXPECT_EQ(disagreement.distance(0), 0);
@@ -38,7 +38,7 @@ TEST(Disagreement, AverageOfAllEndsIt) {
     EXPECT_NEAR(mean_distance(disagreement, 4), 0, 1e-12);
 }
 
-// 3/4 and 1/4 of models one apart: both end a quarter of the way.
+// Averages two models one step apart with the weights 3/4 and 1/4. Both end a quarter of the way.
 TEST(Disagreement, WeightsAreTheOrders) {
     Disagreement disagreement(3, 1);
     disagreement.step(0);
@@ -46,7 +46,7 @@ TEST(Disagreement, WeightsAreTheOrders) {
     EXPECT_DOUBLE_EQ(disagreement.distance(2), 0.25);  // the mean is (3/4 + 3/4) / 3
 }
 
-// (v + 1) / P = v for many workers in random groups: 1 / (P - 1).
+// For many workers in random groups, (v + 1) / P = v gives v = 1 / (P - 1).
 TEST(Disagreement, RandomGroupsLeaveWhatTheirSizeSays) {
     constexpr uint32_t kWorkers = 600;
     for (const size_t size : {2U, 3U, 5U}) {

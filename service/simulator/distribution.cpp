@@ -13,7 +13,7 @@ double positive_uniform(base::Random& random) {
     return 1 - random.uniform();
 }
 
-// Box and Muller, one of the two.
+// One of the two numbers of Box and Muller.
 double standard_normal(base::Random& random) {
     const double radius = std::sqrt(-2 * std::log(positive_uniform(random)));
     return radius * std::cos(2 * std::numbers::pi * random.uniform());
@@ -24,7 +24,7 @@ double lognormal(double mean, double cv, base::Random& random) {
     return mean * std::exp(std::sqrt(variance) * standard_normal(random) - variance / 2);
 }
 
-// Of least time m and tail index a the mean is a m / (a - 1), so that a = mean / (mean - m).
+// With the least time m and the tail index a, the mean is a m / (a - 1). So a = mean / (mean - m).
 double pareto(double mean, double least, base::Random& random) {
     return least * std::pow(positive_uniform(random), -(mean - least) / mean);
 }

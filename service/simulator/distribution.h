@@ -1,4 +1,4 @@
-// Distribution: how long a worker computes between two updates, and a draw from it.
+// Distribution: how long a worker computes between two updates. draw_s() draws a time from it.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 namespace pace::simulator {
 
 enum class Shape : uint8_t {
-    constant,     // the mean, always
-    normal,       // by mean and cv; what falls below a hundredth of the mean is that
+    constant,  // always the mean
+    // By mean and cv. A draw below a hundredth of the mean is a hundredth of the mean.
+    normal,
     lognormal,    // by mean and cv
-    exponential,  // the least, and an exponential time beyond it up to the mean
-    pareto,       // the least, with a tail as long as the mean asks for
-    trace,        // one of the times that were measured, each as likely
+    exponential,  // the least time, plus an exponential time up to the mean
+    pareto,       // the least time, with a tail that gives the mean
+    trace,        // one of the measured times, each equally likely
 };
 
-// Their words, by number.
+// The names of the shapes, by number.
 inline constexpr std::string_view kShapes[] = {"constant",    "normal", "lognormal",
                                                "exponential", "pareto", "trace"};
 
-// What does not belong to the shape has no meaning. Times are in seconds.
+// A field that does not belong to the shape has no meaning. Times are in seconds.
 struct Distribution {
     Shape shape = Shape::constant;
     double mean_s = 0;

@@ -15,7 +15,7 @@ Result<> read_times(const FileTable& table, Distribution& ret_distribution) {
 }
 
 Result<> read_least(const FileTable& table, Distribution& ret_distribution) {
-    // A tail as long as a least time of nothing would ask for has no mean.
+    // With a least time of zero, the tail would have no mean.
     const bool has_tail = ret_distribution.shape == Shape::pareto;
     PACE_TRY_ASSIGN(least_ms, table.number("min_ms", has_tail ? 0.001 : 0, kLongestMs));
     ret_distribution.min_s = least_ms / 1e3;
@@ -55,7 +55,7 @@ Result<Distribution> read_distribution(const FileTable& table) {
     distribution.mean_s = mean_ms / 1e3;
     const bool is_normal = distribution.shape == Shape::normal;
     if (is_normal || distribution.shape == Shape::lognormal) {
-        // A normal one of more would often be below zero.
+        // A normal distribution with a greater cv would often be below zero.
         PACE_TRY_ASSIGN(cv, table.number("cv", 0, is_normal ? 0.5 : 10));
         distribution.cv = cv;
     } else if (distribution.shape != Shape::constant) {

@@ -1,4 +1,4 @@
-// The [step] tables of scenario files.
+// Reads the [step] tables of scenario files.
 #pragma once
 
 #include "base/result.h"

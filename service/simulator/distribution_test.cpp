@@ -40,7 +40,7 @@ TEST(Distribution, NormalAndLognormalHaveTheirMeanAndTheirSpread) {
     }
 }
 
-// Beyond the least time m: exponential has the deviation mean - m.
+// An exponential distribution beyond the least time m has the deviation mean - m.
 TEST(Distribution, ExponentialBeginsAtTheLeast) {
     const std::vector<double> draws = draws_of({Shape::exponential, 0.3, 0, 0.1, {}});
     EXPECT_NEAR(mean_of(draws), 0.3, 0.004);
@@ -48,7 +48,8 @@ TEST(Distribution, ExponentialBeginsAtTheLeast) {
     EXPECT_GE(*std::min_element(draws.begin(), draws.end()), 0.1);
 }
 
-// Mean 0.15 and least 0.1 make a tail of index 3: one draw in eight is beyond twice the least.
+// A mean of 0.15 and a least time of 0.1 make a tail of index 3: one draw in eight is more than
+// twice the least time.
 TEST(Distribution, ParetoHasALongTail) {
     const std::vector<double> draws = draws_of({Shape::pareto, 0.15, 0, 0.1, {}});
     EXPECT_NEAR(mean_of(draws), 0.15, 0.003);

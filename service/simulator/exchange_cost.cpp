@@ -10,7 +10,7 @@ namespace pace::simulator {
 
 namespace {
 
-// Each channel once, with how often it was there.
+// Lists each channel once, with the number of its occurrences.
 std::vector<Use> counted(std::vector<uint32_t> channels) {
     std::sort(channels.begin(), channels.end());
     std::vector<Use> uses;
@@ -51,7 +51,7 @@ ExchangeCost ExchangeCosts::cost_of(std::span<const controller::Rank> members,
     return cost;
 }
 
-// Relays add two hops within zones; all others may lead from one zone to another.
+// Relays add two hops within zones. All other hops may lead from one zone to another.
 double ExchangeCosts::latency_s(std::span<const uint32_t> nodes, double hops,
                                 Zones::Route route) const {
     const double within = scenario_.latency_s;

@@ -20,7 +20,7 @@ TEST(ExchangeCost, AloneThereIsNothingToExchange) {
     EXPECT_EQ(cost.latency_s, 0);
 }
 
-// Three workers of node 1: it reads three models and writes three.
+// Three workers of node 1. The node reads three models and writes three.
 TEST(ExchangeCost, WithinANodeOnlyItsMemoryCounts) {
     const ExchangeCost cost = cost_of(even_cluster(2, 3), Ranks{3, 4, 5});
     EXPECT_EQ(cost.summing.bytes, 20e6);
@@ -28,7 +28,7 @@ TEST(ExchangeCost, WithinANodeOnlyItsMemoryCounts) {
     EXPECT_TRUE(cost.moving.uses.empty());
 }
 
-// Two workers of node 0 and one of node 1: half of the model is each node's block.
+// Two workers of node 0 and one of node 1. Each node's block is half of the model.
 TEST(ExchangeCost, AmongNodesEachSendsItsShareOnce) {
     Scenario scenario = even_cluster(2, 2);
     scenario.latency_s = 0.001;

@@ -57,7 +57,7 @@ Result<double> FileTable::number_of(std::string_view key, const toml::node* node
                                     double most) const {
     if (node != nullptr) {
         const std::optional<double> given = node->value<double>();
-        // Not a number is in no range.
+        // A NaN is in no range.
         if (node->is_number() && given && *given >= least && *given <= most) return *given;
     }
     return error(key, fmt::format("give a number from {} to {}", least, most));

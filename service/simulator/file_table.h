@@ -1,5 +1,5 @@
-// FileTable: one table of a scenario's file, read key by key. Every error names file and line, the key, its value and what
-// to give instead.
+// FileTable: one table of a scenario file, read key by key. Every error names the file and line,
+// the key, its value, and what to give instead.
 #pragma once
 
 #include <initializer_list>
@@ -16,17 +16,17 @@ namespace pace::simulator {
 
 class FileTable {
   public:
-    // `table` outlives this; null is an empty one. `name` is the table's in messages, empty for the
-    // document, whose file is `file`.
+    // `table` must outlive this object. Null is an empty table. `name` is the table's name in
+    // messages. It is empty for the document. `file` is the document's file.
     FileTable(const toml::table* table, std::string name, std::string file)
         : table_(table), name_(std::move(name)), file_(std::move(file)) {}
 
-    // An error if there is any other key.
+    // Returns an error if there is any other key.
     base::Result<> allow(std::initializer_list<std::string_view> keys) const;
 
     bool has(std::string_view key) const { return find(key) != nullptr; }
 
-    // Numbers of a range, both ends included. Without a fallback the key must be there.
+    // Read a number in a range with both ends included. Without a fallback the key must be there.
     base::Result<double> number(std::string_view key, double least, double most,
                                 std::optional<double> fallback = {}) const;
     base::Result<uint64_t> whole(std::string_view key, uint64_t least, uint64_t most,
@@ -39,13 +39,13 @@ class FileTable {
     base::Result<uint64_t> bytes(std::string_view key, uint64_t most) const;
     base::Result<std::string> text(std::string_view key, std::string fallback) const;
 
-    // Index into `words` of the one given.
+    // Returns the index in `words` of the given word.
     base::Result<size_t> word(std::string_view key, std::span<const std::string_view> words,
                               size_t fallback) const;
     base::Result<size_t> word_of(std::string_view key, const toml::node& node,
                                  std::span<const std::string_view> words) const;
 
-    // Lists must not be empty.
+    // The lists must not be empty.
     base::Result<std::vector<double>> numbers(std::string_view key, double least,
                                               double most) const;
     base::Result<std::vector<uint64_t>> wholes(std::string_view key, uint64_t least,
@@ -53,12 +53,13 @@ class FileTable {
     base::Result<std::vector<size_t>> words(std::string_view key,
                                             std::span<const std::string_view> words) const;
 
-    // The items of a list that is not empty, of any kind.
+    // Returns the items of a list of any kind. The list must not be empty.
     base::Result<std::vector<const toml::node*>> items(std::string_view key) const;
 
     const toml::node* find(std::string_view key) const;
 
-    // [key], empty if it is not there; and [[key]], of which there may be none.
+    // table() returns [key], or an empty table if it is absent. tables() returns [[key]], which may
+    // be none.
     base::Result<FileTable> table(std::string_view key) const;
     base::Result<std::vector<FileTable>> tables(std::string_view key) const;
 

@@ -33,7 +33,7 @@ Result<> check_workers(const MeasuredJob& job, const MeasuredSteps& steps) {
     return {};
 }
 
-// What the workers make now, as their medians have it; nothing unless all have them.
+// The workers' present rate, from their medians. Returns nothing unless all workers have medians.
 std::optional<std::string> rate_note(const MeasuredJob& job) {
     double updates_per_s = 0;
     for (const MeasuredWorker& worker : job.workers) {
@@ -45,7 +45,8 @@ std::optional<std::string> rate_note(const MeasuredJob& job) {
         updates_per_s);
 }
 
-// A guess, unless the time of exchanges tells it, which is what exchanges of the model take beyond the links.
+// Sets the speed of memory. It is a guess unless the time of exchanges tells it. Then it is the
+// time that exchanges of the model take beyond the links.
 void find_memory(bool size_is_by_time, Measurements& ret_found) {
     ret_found.memory_gbytes_per_s = kMemoryGbytesPerS;
     const auto exchange = exchange_of(ret_found.job, ret_found.links);

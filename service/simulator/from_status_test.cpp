@@ -29,7 +29,7 @@ bool is_said(const FromStatus& made, const std::string& note) {
     return is_there && made.file.find("# " + note + "\n") != std::string::npos;
 }
 
-// Node 3 comes first, so that the job's rank 1 is the file's rank 0.
+// Node 3 comes first, so the job's rank 1 is the file's rank 0.
 TEST(FromStatus, HasWhatWasMeasured) {
     const FromStatus made = made_of(status_document());
     const Scenario& scenario = made.scenario;
@@ -50,7 +50,7 @@ TEST(FromStatus, HasWhatWasMeasured) {
     EXPECT_TRUE(is_said(made, "The model has 1 MB, by what the nodes of recent groups have sent."));
 }
 
-// 1 / 0.15 s twice, and 1 / 0.25 s.
+// 1 / 0.15 s for two workers, and 1 / 0.25 s for one.
 TEST(FromStatus, SaysWhatTheJobMakesNow) {
     EXPECT_TRUE(
         is_said(made_of(status_document()),
@@ -108,8 +108,8 @@ TEST(FromStatus, WhatWasNotMeasuredIsAssumedAndSaid) {
     EXPECT_TRUE(is_said(made, "Assumed: 500 us from a signal to its order; nobody measures them."));
 }
 
-// 30 ms less two messages of 80 us: a group of one worker on each of two nodes takes 2 / 10 s for each GB in memory, and a second over
-// links.
+// 30 ms minus two messages of 80 us. A group with one worker on each of two nodes takes 2 / 10 s
+// for each GB in memory, and one second for each GB over links.
 TEST(FromStatus, AModelThatNobodyTellsOfIsAsLargeAsItsExchangesAreLong) {
     Json document = status_document();
     document["jobs"][0]["recent_groups"] = Json::array();
@@ -122,14 +122,15 @@ TEST(FromStatus, AModelThatNobodyTellsOfIsAsLargeAsItsExchangesAreLong) {
               std::string::npos);
 }
 
-// The model of 1 MB takes 1 ms over links, 10 MB 10 ms. What is left of 30 ms less two messages of 80 us is memory's, which moves two models.
+// A model of 1 MB takes 1 ms over links, and 10 MB take 10 ms. The rest of the 30 ms, minus two
+// messages of 80 us, is the time of memory, which moves two models.
 TEST(FromStatus, MemoryIsAsSlowAsExchangesAreLong) {
     const Scenario scenario = made_of(status_document(), 10'000'000).scenario;
     const double memory = scenario.channels[scenario.nodes[0].memory].bytes_per_s;
     EXPECT_NEAR(memory, 20e6 / (0.02984 - 0.010), 1e6);
     EXPECT_TRUE(is_said(made_of(status_document(), 10'000'000),
                         "Memory of 1.01 GB/s: with it exchanges take as long as measured."));
-    // Links alone take as long.
+    // The links alone take this long.
     EXPECT_TRUE(is_said(made_of(status_document(), 30'000'000),
                         "Assumed: memory of 10 GB/s; nobody measures it."));
 }
@@ -150,7 +151,8 @@ TEST(FromStatus, OptionsOfTheJobAreTriedBesideTheUsualOnes) {
     EXPECT_FALSE(made_of(document).scenario.now);
 }
 
-// Twenty-one steps of one worker, each from an end to the next signal: 90 and 110 ms in turn.
+// Twenty-one steps of one worker, each from an end to the next signal. They take 90 and 110 ms in
+// turn.
 TEST(FromStatus, StepsVaryAsRecentGroupsHaveIt) {
     Json document = status_document();
     Json groups = Json::array();
@@ -236,7 +238,8 @@ TEST(FromStatus, RefusesNumbersThatCannotBe) {
         std::string::npos);
 }
 
-// Every field in turn is missing, or something else: it is refused or not, and nothing else happens.
+// Each field in turn is missing or changed. The document is refused or not, and nothing else
+// happens.
 TEST(FromStatus, SurvivesWhateverAFieldHas) {
     const Json flat = status_document().flatten();
     for (const auto& [path, value] : flat.items()) {

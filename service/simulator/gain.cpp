@@ -28,7 +28,8 @@ std::string percent(double ratio) {
     return tenths == 0 ? "0.0 %" : fmt::format("{:+.1f} %", tenths / 10);
 }
 
-// What the choice is compared with, unless it is that itself: what the job does now, else all-reduce where that is tried.
+// The candidate with which the choice is compared, unless the choice is that candidate: what the
+// job does now, otherwise all-reduce if it is tried.
 std::optional<Candidate> usual(const Scenario& scenario, std::span<const Prediction> predictions) {
     if (scenario.now) return scenario.now;
     const bool is_tried = std::any_of(

@@ -1,4 +1,5 @@
-// Gain: what the choice is worth beside what the job does now, and how sure that is as far as chance goes.
+// Gain: how much better the choice is than what the job does now, and how much this depends on
+// chance.
 #pragma once
 
 #include <optional>
@@ -12,11 +13,11 @@
 
 namespace pace::simulator {
 
-// Effective updates per second of the choice over those of the other, for each seed.
+// The choice's effective updates per second, divided by the other candidate's, for each seed.
 struct Gain {
     Candidate choice;
-    Candidate
-        over;  // what the job does now, else all-reduce; if that is the choice, the second best
+    // What the job does now, otherwise all-reduce. If that is the choice, the second best.
+    Candidate over;
     bool keeps = false;          // the choice is what the job does now
     std::vector<double> ratios;  // the predictions' seed first
 
@@ -27,12 +28,13 @@ struct Gain {
 
 inline constexpr uint32_t kSeeds = 5;
 
-// The choice and the other one with kSeeds seeds, both with the same steps; with so few updates that it takes no longer than a
-// small job's prediction. Nothing if there is but one candidate. `predictions` are the scenario's.
+// Simulates the choice and the other candidate with kSeeds seeds. Both have the same steps. The
+// number of updates is limited, so that this takes no longer than a small job's prediction. Returns
+// nothing if there is only one candidate. `predictions` are the scenario's predictions.
 base::Result<std::optional<Gain>> gain_of(const Scenario& scenario,
                                           std::span<const Prediction> predictions);
 
-// One sentence: what to choose, what to expect of it, and between what bounds it was.
+// Returns one sentence: what to choose, what to expect, and the bounds of the measured ratios.
 std::string sentence_of(const Gain& gain);
 
 }  // namespace pace::simulator

@@ -16,7 +16,8 @@ constexpr uint64_t kMillisecondsMax = 3'600'000;
 constexpr uint64_t kCallsMax = 1'000'000;
 constexpr uint64_t kElementsMax = uint64_t{1} << 40U;
 
-// A word of a choice whose numbers begin with 1; absent: as it is.
+// Reads a word of a choice whose numbers begin with 1. If the key is absent, the choice stays as it
+// is.
 template <typename Choice>
 Result<> read_choice(const StatusFields& options, std::string_view key, Choice& ret_choice) {
     if (!options.has(key)) return {};

@@ -1,4 +1,4 @@
-// The options of a job, as far as predictions know them, from those that a status document has.
+// Reads a job's options from a status document, as far as predictions know them.
 #pragma once
 
 #include "base/result.h"

@@ -1,4 +1,5 @@
-// pace-sim: predicts how a job would run under each policy and group size. Only the command line.
+// pace-sim: predicts how a job would run under each policy and group size. This file has only the
+// command line.
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -114,7 +115,7 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.footer(kFooter);
 }
 
-// What the command line says goes before what the file says.
+// The command line takes precedence over the file.
 base::Result<> apply(const Arguments& arguments, simulator::Scenario& scenario) {
     if (!arguments.policies.empty()) {
         scenario.policies.clear();

@@ -10,7 +10,7 @@ namespace pace::simulator {
 
 namespace {
 
-// Beyond these the clock was measured, or a machine that had other work to do.
+// Beyond these bounds, the clock was measured, or a machine that had other work.
 constexpr double kLeastGbytesPerS = 0.1;
 constexpr double kMostGbytesPerS = 1000;
 

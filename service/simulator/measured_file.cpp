@@ -20,9 +20,9 @@ using controller::Quorum;
 
 namespace {
 
-constexpr size_t kGroupSizeUsual = 3;  // as docs/options.md has it
+constexpr size_t kGroupSizeUsual = 3;  // from docs/options.md
 
-// In TOML's quotes. Names are printable ASCII by now.
+// Writes the text in TOML's quotes. Names are already printable ASCII.
 std::string quoted(const std::string& text) {
     std::string all = "\"";
     for (const char letter : text) {
@@ -58,7 +58,7 @@ std::string now_of_rounds(const JobOptions& options, size_t world) {
     return text;
 }
 
-// How the job runs now. What is not simulated is left out, and said.
+// How the job runs now. What is not simulated is left out, and a note says so.
 std::string now_text(Measurements& ret_found) {
     const JobOptions& options = ret_found.job.options;
     const size_t world = ret_found.job.workers.size();
@@ -87,7 +87,7 @@ std::string network_text(const MeasuredLinks& links) {
     return text;
 }
 
-// Nodes in a row that are alike are one table.
+// Equal nodes in a row are one table.
 std::string nodes_text(const Measurements& found) {
     std::map<std::string, size_t> nodes_of_host;
     for (const MeasuredNode& node : found.job.nodes) ++nodes_of_host[node.host];
@@ -114,7 +114,8 @@ std::string nodes_text(const Measurements& found) {
     return all;
 }
 
-// Those that are not as fast as the median, by how much. Ranks as the file counts them.
+// The workers that are not as fast as the median, and their factors. Ranks are counted as in the
+// file.
 std::string workers_text(const MeasuredSteps& steps) {
     std::map<double, std::vector<size_t>> by_factor;
     for (size_t i = 0; i < steps.factors.size(); ++i)
@@ -126,7 +127,7 @@ std::string workers_text(const MeasuredSteps& steps) {
     return text;
 }
 
-// The job's ranks, where the file counts them otherwise.
+// The job's ranks, if the file counts them differently.
 std::string ranks_text(const MeasuredJob& job) {
     std::vector<uint64_t> ranks;
     for (const MeasuredWorker& worker : job.workers) ranks.push_back(worker.rank);
@@ -142,7 +143,7 @@ std::string ranks_text(const MeasuredJob& job) {
 std::string file_of(Measurements& ret_found) {
     const std::string now = now_text(ret_found);
     const MeasuredSteps& steps = ret_found.steps;
-    // The mean of a lognormal distribution is so much above its median.
+    // This factor is the distance between a lognormal distribution's mean and its median.
     const double mean_ms = rounded(steps.median_ms * std::sqrt(1 + steps.cv * steps.cv));
     std::string text =
         fmt::format("# Job '{}' as it was measured, for pace-sim.\n", ret_found.job.name);

@@ -1,4 +1,4 @@
-// The scenario file of a job that was measured.
+// Writes the scenario file of a measured job.
 #pragma once
 
 #include <string>

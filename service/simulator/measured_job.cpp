@@ -19,14 +19,14 @@ using base::Result;
 
 namespace {
 
-constexpr int kDepthMax = 16;  // of lists and objects within each other; the document has 7
-constexpr double kStepMsMax = 3'600'000;  // as [step] has it
-constexpr double kLatencyMaxUs = 1e6;     // as [network] has it
+constexpr int kDepthMax = 16;             // of nested lists and objects; the document has 7
+constexpr double kStepMsMax = 3'600'000;  // the limit of [step]
+constexpr double kLatencyMaxUs = 1e6;     // the limit of [network]
 constexpr double kNsPerByteMax = 1e6;
 constexpr uint64_t kNumberMax = INT64_MAX;
 constexpr size_t kJobsNamed = 10;
 
-// Names are letters, digits and a few signs; what is in a document may be anything.
+// Names are letters, digits and a few signs, but a document may contain anything.
 std::string fit(std::string_view name) {
     std::string text(name.substr(0, 63));
     for (char& letter : text)
@@ -107,7 +107,7 @@ Result<> read_workers(const StatusFields& job, MeasuredJob& ret_job) {
     return {};
 }
 
-// The zones that links have shown, for nodes whose operator has named none.
+// The zones that links have shown, for nodes whose operator has not named one.
 Result<std::map<uint64_t, std::string>> found_zones(const StatusFields& job) {
     std::map<uint64_t, std::string> zone_of;
     PACE_TRY_ASSIGN(zones, job.objects("zones"));
@@ -127,7 +127,7 @@ Result<> read_nodes(const StatusFields& status, const StatusFields& job, Measure
         PACE_TRY_ASSIGN(number, fields.whole("node", kNumberMax));
         PACE_TRY_ASSIGN(host, fields.text("host", ""));
         PACE_TRY_ASSIGN(zone, fields.text("zone", ""));
-        // Words that a file cannot have are as good as none: zones have numbers beside.
+        // Words that a file cannot have are dropped. The zones also have numbers.
         if (host != fit(host)) host.clear();
         if (zone != fit(zone)) zone.clear();
         known[number] = {number, host, zone};

@@ -1,5 +1,5 @@
-// MeasuredJob: what a status document (`pacectl status --json`) says of one job and of the nodes that it runs on, checked, and as
-// far as a prediction needs it.
+// MeasuredJob: what a status document (`pacectl status --json`) says about one job and about the
+// nodes on which it runs. It is checked, and covers what a prediction needs.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace pace::simulator {
 
-// Larger documents are not read. The controller's own stays below a third of it.
+// Larger documents are not read. The controller's own document stays below a third of this size.
 inline constexpr size_t kStatusBytesMax = 16 * 1024 * 1024;
 
-// A 0 that is a time was not measured.
+// A time of 0 was not measured.
 struct MeasuredWorker {
     uint64_t rank = 0;
     uint64_t node = 0;
-    double step_ms = 0;  // medians of recent ones
+    double step_ms = 0;  // median of recent steps
     double step_last_ms = 0;
     double waited_ms = 0;
     double exchanged_ms = 0;
@@ -29,8 +29,9 @@ struct MeasuredWorker {
 struct MeasuredNode {
     uint64_t node = 0;
     std::string host;
-    std::string
-        zone;  // in words of the operator; else of those that links have shown; may be empty
+    // The operator's name for the zone, otherwise that of the zone that links have shown. May be
+    // empty.
+    std::string zone;
 };
 
 struct MeasuredLink {
@@ -40,16 +41,16 @@ struct MeasuredLink {
     double ns_per_byte = 0;
 };
 
-// A member of a group: when it was ready, and when its exchange was over.
+// A member of a group: the times at which it was ready and at which its exchange ended.
 struct MeasuredTurn {
     uint64_t rank = 0;
     uint64_t signalled_us = 0;
     uint64_t ended_us = 0;
 };
 
-// A recent group that is done, and of which all members are told.
+// A recent group that is done. The document tells all its members.
 struct MeasuredGroup {
-    uint64_t bytes = 0;  // that its nodes have sent
+    uint64_t bytes = 0;  // that the group's nodes have sent
     size_t nodes = 0;
     std::vector<MeasuredTurn> turns;
 };
@@ -59,8 +60,8 @@ struct MeasuredJob {
     controller::JobOptions options;
     std::vector<MeasuredWorker> workers;  // that take part now, by node and rank
     uint64_t workers_left_out = 0;        // that the document does not list
-    std::vector<MeasuredNode> nodes;      // that have such workers, in their order
-    std::vector<MeasuredLink> links;      // among them
+    std::vector<MeasuredNode> nodes;      // that have such workers, in the workers' order
+    std::vector<MeasuredLink> links;      // among the nodes
     std::vector<MeasuredGroup> groups;    // the latest last
 };
 

@@ -13,10 +13,11 @@ namespace pace::simulator {
 
 namespace {
 
-constexpr double kLeastGbit = 0.001;  // as a scenario has them
+constexpr double kLeastGbit = 0.001;  // the limits of a scenario
 constexpr double kMostGbit = 1e6;
 
-// The larger of the two in the middle: a node is as fast as its pairs with nodes that are no slower.
+// Returns the larger of the two middle values. A node is as fast as its pairs with nodes that are
+// not slower.
 double upper_middle_of(std::vector<double> numbers) {
     std::sort(numbers.begin(), numbers.end());
     return numbers[numbers.size() / 2];
@@ -40,7 +41,7 @@ Pairs pairs_of(const MeasuredJob& job) {
     for (const MeasuredLink& link : job.links) {
         const bool is_near = zone_of[link.from] == zone_of[link.to];
         (is_near ? pairs.near_latency_us : pairs.far_latency_us).push_back(link.latency_us);
-        if (link.ns_per_byte <= 0) continue;  // below what the clock told apart
+        if (link.ns_per_byte <= 0) continue;  // too fast for the clock to tell
         if (!is_near) {
             pairs.far_gbit.push_back(gbit_of(link));
             continue;
@@ -51,7 +52,8 @@ Pairs pairs_of(const MeasuredJob& job) {
     return pairs;
 }
 
-// What nodes without a measurement get: the median of the others; without any, no less than a pair in different zones has.
+// The speed for nodes without a measurement: the median of the others. If there is none, at least
+// the speed of pairs in different zones.
 double usual_gbit(const Pairs& pairs) {
     std::vector<double> all;
     for (const auto& [node, gbit] : pairs.gbit_of_node) all.push_back(upper_middle_of(gbit));
@@ -60,7 +62,7 @@ double usual_gbit(const Pairs& pairs) {
     return std::max(kLinkGbit, *std::max_element(pairs.far_gbit.begin(), pairs.far_gbit.end()));
 }
 
-// Nodes of one host share its link, which is as fast as the fastest of them.
+// Nodes of one host share its link. The link is as fast as the fastest of them.
 void share_on_hosts(const MeasuredJob& job, std::vector<double>& ret_gbit) {
     std::map<std::string, double> of_host;
     for (size_t i = 0; i < job.nodes.size(); ++i) {

@@ -1,4 +1,5 @@
-// MeasuredLinks: how fast a job's nodes are connected, from what their daemons have measured of pairs of them.
+// MeasuredLinks: how fast a job's nodes are connected, from the pairs that their daemons have
+// measured.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@ namespace pace::simulator {
 struct MeasuredLinks {
     std::vector<double> gbit{};  // each node's link
     double latency_us = 0;       // within zones
-    // Of pairs in different zones; none if there are no such pairs, or none was measured.
+    // Of pairs in different zones. None if there are no such pairs or if none was measured.
     std::optional<double> between_gbit{};
     double between_latency_us = 0;
     std::vector<std::string> notes{};

@@ -22,7 +22,7 @@ uint64_t whole_bytes(double bytes) {
         std::clamp(std::round(bytes), 1.0, static_cast<double>(kBytesMax)));
 }
 
-// 0 if no group spans nodes.
+// Returns 0 if no group spans nodes.
 double bytes_by_groups(const MeasuredJob& job) {
     std::vector<double> sizes;
     for (const MeasuredGroup& group : job.groups)

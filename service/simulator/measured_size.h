@@ -1,4 +1,4 @@
-// The size of a job's model, from what a status document tells of it.
+// The size of a job's model, from a status document.
 #pragma once
 
 #include <string>
@@ -12,13 +12,14 @@ namespace pace::simulator {
 struct MeasuredSize {
     uint64_t bytes = 0;
     std::string note{};
-    bool is_by_time =
-        false;  // it was taken for what exchanges take, so that these tell nothing else
+    // Derived from the time of exchanges, which therefore tells nothing else.
+    bool is_by_time = false;
 };
 
-// A parameter server's model is as large as its elements. The nodes of a group that spans n of them send 2 (n - 1) models, by the
-// direct exchange, and by relays between zones of one size. Else what an exchange takes tells (measured_exchange.h). An error if nothing
-// of this was measured.
+// A parameter server's model is as large as its elements. The nodes of a group that spans n nodes
+// send 2 (n - 1) models. This holds for the direct exchange and for relays between zones of one
+// size. Otherwise the time of exchanges gives the size (measured_exchange.h). Returns an error if
+// none of these was measured.
 base::Result<MeasuredSize> size_of(const MeasuredJob& job, const MeasuredLinks& links);
 
 }  // namespace pace::simulator

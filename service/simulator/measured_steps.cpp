@@ -14,22 +14,24 @@ namespace pace::simulator {
 namespace {
 
 constexpr double kAssumedCv = 0.1;
-// Of steps that do not vary at all the order of signals repeats for ever; beyond the other a few samples say nothing.
+// The bounds of cv. If steps do not vary at all, the order of signals repeats forever. Above the
+// greater bound, a few samples tell nothing.
 constexpr double kLeastCv = 0.01;
 constexpr double kMostCv = 2;
-constexpr size_t kTurnsMin = 20;   // from which a spread is reckoned
-constexpr size_t kWorkersMin = 4;  // the same, of each worker's last step
-constexpr double kAlike =
-    1.25;  // turns that are so near to the measured steps on average are those steps
-constexpr double kEqual = 0.01;     // medians that are so near to each other differ by chance
-constexpr double kFactorMax = 1e3;  // as a scenario has it
+constexpr size_t kTurnsMin = 20;   // the least number of turns that give a spread
+constexpr size_t kWorkersMin = 4;  // the least number of workers whose last steps give a spread
+// Turns are steps if their average differs from the measured steps by less than this factor.
+constexpr double kAlike = 1.25;
+constexpr double kEqual = 0.01;     // medians that differ by less than this are equal
+constexpr double kFactorMax = 1e3;  // the limit of a scenario
 
 double median_of(std::vector<double> numbers) {
     std::sort(numbers.begin(), numbers.end());
     return numbers[numbers.size() / 2];
 }
 
-// From one exchange's end to the next signal of the same worker, over its median step. Whoever announces signals before.
+// The time from the end of one exchange to the next signal of the same worker, divided by the
+// worker's median step. If a worker announces its signals, it signals before its step ends.
 std::vector<double> turns_of(const MeasuredJob& job) {
     std::map<uint64_t, double> median_ms;
     for (const MeasuredWorker& worker : job.workers) median_ms[worker.rank] = worker.step_ms;
@@ -50,14 +52,15 @@ std::vector<double> turns_of(const MeasuredJob& job) {
     return ratios;
 }
 
-// The exponent of the logarithms' mean: of a lognormal distribution the median.
+// Returns the exponential of the logarithms' mean. For a lognormal distribution this is the median.
 double middle_of(const std::vector<double>& ratios) {
     double sum = 0;
     for (const double ratio : ratios) sum += std::log(ratio);
     return std::exp(sum / static_cast<double>(ratios.size()));
 }
 
-// Of a lognormal distribution whose logarithms are so far from that of the middle.
+// Returns the cv of a lognormal distribution whose logarithms are this far from the middle's
+// logarithm.
 double cv_of(const std::vector<double>& ratios, double middle) {
     double squares = 0;
     for (const double ratio : ratios) squares += std::pow(std::log(ratio / middle), 2);

@@ -1,4 +1,5 @@
-// MeasuredSteps: how long a job's workers compute, from what was measured of them: each one's median, and by how much steps vary.
+// MeasuredSteps: how long a job's workers compute, from measurements: each worker's median, and how
+// much steps vary.
 #pragma once
 
 #include <string>
@@ -9,9 +10,10 @@
 namespace pace::simulator {
 
 struct MeasuredSteps {
-    double median_ms = 0;           // of the median worker; 0: nobody has measured one
-    std::vector<double> factors{};  // each worker's median over that; of one without steps 1
-    double cv = 0;                  // standard deviation / mean of a worker's steps
+    double median_ms = 0;  // of the median worker; 0: no worker has measured a step
+    // Each worker's median divided by median_ms. 1 for a worker without steps.
+    std::vector<double> factors{};
+    double cv = 0;  // standard deviation / mean of a worker's steps
     std::vector<std::string> notes{};
 };
 

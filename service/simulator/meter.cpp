@@ -9,7 +9,7 @@ namespace pace::simulator {
 
 namespace {
 
-// Some 0.3 s: three hundred steps of Lanczos' iteration for ten thousand workers.
+// About 0.3 s: three hundred steps of Lanczos' iteration for ten thousand workers.
 constexpr uint64_t kSpectralVisits = 60'000'000;
 
 uint32_t warm_steps(uint32_t steps) {
@@ -79,7 +79,8 @@ Outcome Meter::times() const {
     return outcome;
 }
 
-// Of each worker the mean; for one without an update, the time that its first takes at least.
+// Returns each worker's mean. For a worker without an update, the least time that its first update
+// takes.
 std::vector<double> Meter::update_times_s() const {
     std::vector<double> times;
     for (const WorkerTimes& worker : workers_) {

@@ -1,4 +1,4 @@
-// Meter: from updates as they end to an Outcome. It lets a warm-up pass, then measures.
+// Meter: turns finished updates into an Outcome. It lets a warm-up pass, and then measures.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace pace::simulator {
 using base::Duration;
 using base::TimePoint;
 
-// One worker's update has ended: its exchange is over.
+// One worker's update that has ended, because its exchange is over.
 struct Update {
     controller::Rank rank = 0;
     TimePoint ended;
@@ -31,18 +31,19 @@ class Meter {
 
     void add(const Update& update);
 
-    // A group whose members' updates end now.
+    // Adds a group whose members' updates end now.
     void add_group(std::vector<controller::Rank> members);
 
-    // The warm-up is over.
+    // Whether the warm-up is over.
     bool is_measuring() const { return updates_ >= warm_; }
 
     bool is_full() const { return updates_ >= warm_ + measured_; }
 
-    // Once it is full.
+    // Returns the outcome. Called only when the meter is full.
     Outcome outcome() const;
 
-    // The same, of workers that all share one model, in so many measured rounds or pushes.
+    // Returns the outcome of workers that all share one model, after `groups` measured rounds or
+    // pushes.
     Outcome outcome_of_one_model(uint64_t groups) const;
 
   private:
@@ -58,7 +59,7 @@ class Meter {
     uint64_t warm_;
     uint64_t measured_;
     uint64_t updates_ = 0;
-    TimePoint begun_;  // of the measured ones
+    TimePoint begun_;  // the start of the measured updates
     TimePoint now_;
     std::vector<WorkerTimes> workers_;
     std::vector<std::vector<controller::Rank>> groups_;

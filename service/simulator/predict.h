@@ -1,4 +1,4 @@
-// Predictions: every policy and group size that a scenario asks for, each in a simulation of its own.
+// Predictions: each policy and group size of a scenario, in a separate simulation.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace pace::simulator {
 
 base::Result<Outcome> predict(const Scenario& scenario, const Candidate& candidate);
 
-// All candidates, on as many threads as there are processors; what comes out does not depend on
-// how many those are.
+// Predicts all candidates, on as many threads as there are processors. The results do not depend on
+// the number of threads.
 base::Result<std::vector<Prediction>> predict_all(const Scenario& scenario);
 
 }  // namespace pace::simulator

@@ -31,7 +31,7 @@ Scenario with_spread_steps(Scenario scenario) {
     return scenario;
 }
 
-// 100 ms of computing, 2 ms of memory, 15 ms for three halves of a model on four nodes' links.
+// 100 ms of computing, 2 ms of memory, and 15 ms for three halves of a model on four nodes' links.
 TEST(Predict, AllReduceTakesTheStepAndTheExchange) {
     const Outcome outcome = outcome_of(even_cluster(4, 1), Policy::all_reduce);
     EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.117);
@@ -45,7 +45,7 @@ TEST(Predict, AllReduceTakesTheStepAndTheExchange) {
     EXPECT_EQ(outcome.groups, 40U);
 }
 
-// Three wait 400 ms of every 517.
+// Three workers wait 400 ms of every 517 ms.
 TEST(Predict, AllReduceIsAsSlowAsTheSlowest) {
     const Outcome outcome = outcome_of(with_one_slow(even_cluster(4, 1)), Policy::all_reduce);
     EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.517);
@@ -80,7 +80,8 @@ TEST(Predict, PartialReduceDoesNotWaitForTheSlowest) {
     EXPECT_GT(after.staleness, before.staleness);
 }
 
-// (N - P) / (N - 1), of few groups somewhat more, and not quite 1 / (P - 1) of a step's variance.
+// rho is about (N - P) / (N - 1), or a little more for few groups. The spread is not quite 1 / (P -
+// 1) of a step's variance.
 TEST(Predict, RandomGroupsMixAsTheoryHasIt) {
     Scenario scenario = with_spread_steps(even_cluster(8, 2));
     scenario.steps = 600;
@@ -101,18 +102,19 @@ TEST(Predict, GroupsOnOneMachineSlowEachOther) {
               1.5 * outcome_of(own, Policy::partial_reduce, 2).update_median_s);
 }
 
-// Two nodes of two. The heads' exchange takes 12 ms (2 of memory, 10 of links), and so does that across; a node's own
-// 4 ms. In each cycle of four steps both workers of a node wait 12 ms: each once for the other.
+// Two nodes with two workers each. The exchange of the heads takes 12 ms (2 of memory, 10 of
+// links), and so does the exchange across. A node's own exchange takes 4 ms. In each cycle of four
+// steps, both workers of a node wait 12 ms: each waits once for the other.
 TEST(Predict, StaticGroupsTakeTheirTurns) {
     Scenario scenario = even_cluster(2, 2);
-    scenario.controller_s = 1;  // nobody asks it
+    scenario.controller_s = 1;  // nobody asks the controller
     const Outcome outcome = outcome_of(scenario, Policy::prague_static);
     EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.432 / 4);
     EXPECT_DOUBLE_EQ(outcome.update_slowest_s, 0.432 / 4);
     EXPECT_NEAR(outcome.updates_per_s, 4 / 0.108, 1e-9);
     EXPECT_NEAR(outcome.waiting_share, 12.0 / 432, 1e-12);
     EXPECT_NEAR(outcome.exchanging_share, 20.0 / 432, 1e-12);
-    EXPECT_EQ(outcome.groups, 100U);  // ten in a cycle, alone ones included
+    EXPECT_EQ(outcome.groups, 100U);  // ten in a cycle, including single workers
     EXPECT_EQ(outcome.conflicts, 0U);
     EXPECT_EQ(outcome.staleness, 0);
     EXPECT_GT(outcome.rho, 0);
@@ -120,7 +122,8 @@ TEST(Predict, StaticGroupsTakeTheirTurns) {
     EXPECT_GT(outcome.spread, 0);
 }
 
-// Its steps take 500 ms, and 0, 4, 12 and 4 ms go to the exchanges between: all are as slow, in the long run.
+// The slow worker's steps take 500 ms, and its exchanges take 0, 4, 12 and 4 ms. In the long run
+// all workers are as slow.
 TEST(Predict, StaticGroupsAreAsSlowAsTheSlowest) {
     Scenario scenario = with_one_slow(even_cluster(2, 2));
     scenario.steps = 400;

@@ -21,7 +21,7 @@ namespace {
 using controller::Quorum;
 using controller::Rank;
 
-// How many calls begin a round; of majority one, which is drawn.
+// The number of calls that begin a round. For majority, one call of the drawn worker.
 uint32_t calls_needed(const Candidate& candidate, uint32_t world) {
     if (candidate.quorum == Quorum::majority_strict) return std::max((world + 1) / 2, 1U);
     if (candidate.quorum == Quorum::count) return std::clamp(candidate.quorum_count, 1U, world);
@@ -37,13 +37,13 @@ class QuorumRounds {
   private:
     enum class What : uint8_t { call, end };
     struct Trainer {
-        uint64_t known = 0;  // rounds whose sums it has
+        uint64_t known = 0;  // rounds whose sums the worker has
         Duration computing{};
         TimePoint called;
         bool waits = false;
-        std::vector<uint64_t>
-            in_store{};  // of each gradient handed in: the rounds known when it was computed
-        uint64_t staleness = 0;  // of its gradients that have counted since its last update
+        // For each gradient handed in: the rounds known when it was computed.
+        std::vector<uint64_t> in_store{};
+        uint64_t staleness = 0;  // of its gradients counted since its last update
         double distance = 0;
     };
 
@@ -69,8 +69,8 @@ class QuorumRounds {
     uint64_t rounds_ = 0;    // that have ended
     uint64_t measured_ = 0;  // rounds
     uint32_t waiting_ = 0;   // calls
-    uint64_t given_ = 0;     // gradients in the sum that is on its way
-    Rank starter_ = 0;       // of a round of majority
+    uint64_t given_ = 0;     // gradients in the sum under way
+    Rank starter_ = 0;       // the drawn worker, for majority
     bool is_moving_ = false;
     TimePoint began_;
 };
@@ -110,7 +110,7 @@ Outcome QuorumRounds::run() {
     return meter_.outcome_of_one_model(measured_);
 }
 
-// The quorum is there, and no gradient would become too old.
+// Whether the quorum is complete and no gradient would become too old.
 bool QuorumRounds::may_begin() const {
     if (is_moving_ || waiting_ < needed_) return false;
     if (candidate_.quorum == Quorum::majority && !trainers_[starter_].waits) return false;
@@ -162,7 +162,7 @@ void QuorumRounds::end() {
         if (trainers_[rank].waits) finish(rank, std::max(began_, trainers_[rank].called));
 }
 
-// The worker's update ends now. The exchange that it waited for began then.
+// The worker's update ends now. The exchange that it waited for began at `began`.
 void QuorumRounds::finish(Rank rank, TimePoint began) {
     Trainer& trainer = trainers_[rank];
     trainer.waits = false;

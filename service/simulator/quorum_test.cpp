@@ -9,7 +9,7 @@ namespace {
 
 using controller::Quorum;
 
-// Steps of 100 ms but for the last worker's, of 500; an exchange of all takes 17 ms.
+// Steps take 100 ms, except the last worker's 500 ms. An exchange of all takes 17 ms.
 Scenario with_one_slow() {
     Scenario scenario = even_cluster(4, 1);
     scenario.workers.back().slow = 5;
@@ -24,8 +24,8 @@ Outcome outcome_of(const Scenario& scenario, Quorum quorum, uint32_t count = 0) 
     return run_quorum(scenario, candidate);
 }
 
-// The three fast ones begin a round every 117 ms. The slow one finds four or five ended whenever it calls, gets them at once, and
-// waits for nobody.
+// The three fast workers begin a round every 117 ms. The slow worker finds four or five ended
+// rounds whenever it calls. It gets them at once and waits for nobody.
 TEST(Quorum, OfTheFastLetsTheSlowOneComputeOnly) {
     const Outcome outcome = outcome_of(with_one_slow(), Quorum::count, 3);
     EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.117);
@@ -36,7 +36,8 @@ TEST(Quorum, OfTheFastLetsTheSlowOneComputeOnly) {
     EXPECT_EQ(outcome.conflicts, 0U);
 }
 
-// Its gradient of 500 ms counts in the round after those that it has missed: 500 / 117 of them, of one update in 3 * 500 / 117 + 1.
+// The slow worker's gradient of 500 ms counts in the round after those that it has missed. It
+// misses 500 / 117 rounds. Of 3 * 500 / 117 + 1 updates, one is the slow worker's.
 TEST(Quorum, TheSlowOnesGradientsAreAsLateAsTheRoundsThatTheyMiss) {
     const Outcome outcome = outcome_of(with_one_slow(), Quorum::count, 3);
     const double rounds = 500.0 / 117;
@@ -52,7 +53,8 @@ TEST(Quorum, OfAllIsAllReduce) {
     EXPECT_NEAR(outcome.spread, 0, 1e-12);
 }
 
-// Four call at one time. The first begins the round with its gradient; those of the other three count in the next.
+// Four workers call at one time. The first begins the round with its gradient. The gradients of the
+// other three count in the next round.
 TEST(Quorum, SoloBeginsWithTheFirst) {
     const Outcome outcome = outcome_of(even_cluster(4, 1), Quorum::solo);
     EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.117);
@@ -60,7 +62,8 @@ TEST(Quorum, SoloBeginsWithTheFirst) {
     EXPECT_NEAR(outcome.staleness, 0.75, 1e-9);
 }
 
-// Of rounds that one drawn worker begins a quarter waits for the slow one, if it is not there yet.
+// One drawn worker begins each round. So a quarter of the rounds wait for the slow worker, if it is
+// not there yet.
 TEST(Quorum, MajorityIsBetweenSoloAndAll) {
     const double solo = outcome_of(with_one_slow(), Quorum::solo).updates_per_s;
     const double drawn = outcome_of(with_one_slow(), Quorum::majority).updates_per_s;
@@ -75,7 +78,7 @@ TEST(Quorum, MajorityStrictIsHalfOfThem) {
               half.updates_per_s);
 }
 
-// No gradient may be two rounds late: each second round waits for the slow one.
+// No gradient may be two rounds late, so every second round waits for the slow worker.
 TEST(Quorum, WaitsForWhoeverWouldComeTooLate) {
     Scenario scenario = with_one_slow();
     scenario.options.staleness_max = 1;
@@ -85,7 +88,8 @@ TEST(Quorum, WaitsForWhoeverWouldComeTooLate) {
     EXPECT_GT(outcome.waiting_share, 0.2);
 }
 
-// That the quorum is there, four nodes tell each other in 2 * 2 messages; the exchange has two more.
+// Four nodes tell each other in 2 * 2 messages that the quorum is complete. The exchange has two
+// more messages.
 TEST(Quorum, NodesTellEachOther) {
     Scenario scenario = even_cluster(4, 1);
     scenario.latency_s = 0.001;

@@ -12,7 +12,7 @@ namespace pace::simulator {
 
 namespace {
 
-// Three digits, whatever the unit.
+// Three digits, whatever the unit is.
 std::string digits(double value) {
     const int places = value < 10 ? 2 : value < 100 ? 1 : 0;
     return fmt::format("{:.{}f}", value, places);
@@ -29,7 +29,7 @@ std::string share_text(double share) {
 }
 
 std::string size_text(const Candidate& candidate) {
-    if (candidate.policy == controller::Policy::prague_static) return "-";  // by turns
+    if (candidate.policy == controller::Policy::prague_static) return "-";  // the groups take turns
     if (family_of(candidate.policy) == controller::Family::server) return "-";
     if (candidate.policy == controller::Policy::automatic) return "auto";
     return candidate.group_size == 0 ? "all" : fmt::format("{}", candidate.group_size);
@@ -39,7 +39,7 @@ double conflict_share(const Outcome& outcome) {
     return static_cast<double>(outcome.conflicts) / static_cast<double>(outcome.updates);
 }
 
-// In large jobs it comes so near to 1 that only the difference says something.
+// In large jobs rho is so near to 1 that only the difference from 1 is informative.
 std::string rho_text(double rho) {
     return rho > 0.999 && rho < 1 ? fmt::format("1-{:.1e}", 1 - rho) : fmt::format("{:.3f}", rho);
 }

@@ -11,11 +11,13 @@
 
 namespace pace::simulator {
 
-// The scenario in a line and its notes, a row for each prediction, and the advice; last the gain, in one sentence.
+// The scenario in one line and its notes, a row for each prediction, the advice, and finally the
+// gain in one sentence.
 std::string table(const Scenario& scenario, std::span<const Prediction> predictions,
                   const std::optional<Gain>& gain);
 
-// {"scenario": {…}, "predictions": [{…}], "choice": {…}, "gain": {…}}; times in seconds, shares from 0 to 1.
+// {"scenario": {…}, "predictions": [{…}], "choice": {…}, "gain": {…}}. Times are in seconds. Shares
+// are 0 to 1.
 std::string document(const Scenario& scenario, std::span<const Prediction> predictions,
                      const std::optional<Gain>& gain);
 

@@ -27,7 +27,7 @@ Prediction made_of(Policy policy, uint32_t size, double updates_per_s, double rh
     return prediction;
 }
 
-// Worth 100, 200 and 190.
+// Predictions with 100, 200 and 190 effective updates per second.
 std::vector<Prediction> three_predictions() {
     return {made_of(Policy::all_reduce, 0, 100, 0, 0),
             made_of(Policy::partial_reduce, 3, 300, 0.75, 0.5),

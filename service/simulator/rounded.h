@@ -1,4 +1,4 @@
-// rounded: what was measured, in four digits: more are noise.
+// rounded: a measured value with four digits. More digits are noise.
 #pragma once
 
 #include <charconv>

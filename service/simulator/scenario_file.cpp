@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kStepsMax = 10'000;
 
-// Words of a choice whose numbers begin with 1.
+// Reads a word of a choice whose numbers begin with 1.
 template <typename Choice>
 Result<> read_choice(const FileTable& table, std::string_view key, Choice& ret_choice) {
     PACE_TRY_ASSIGN(index,

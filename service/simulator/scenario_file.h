@@ -1,4 +1,4 @@
-// Scenario files: TOML, as README.md describes them.
+// Reads scenario files: TOML, as README.md describes.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ base::Result<Scenario> parse_scenario(std::string_view document, std::string_vie
 
 base::Result<Scenario> read_scenario(const std::string& path);
 
-// The updates of the average worker that are measured if nobody says how many: enough for two or three digits of small jobs, and
-// no more than large ones can afford.
+// The number of measured updates of the average worker if nobody gives one. It is enough for two or
+// three digits of small jobs, and no more than large jobs can afford.
 uint32_t usual_steps(uint64_t workers);
 
-// Whether the candidates make sense for the scenario's world: what the command line changes in a
-// scenario is checked once more.
+// Checks whether the candidates make sense for the scenario's world. The command line may change a
+// scenario, so it is checked again.
 base::Result<> check_candidates(const Scenario& scenario);
 
 }  // namespace pace::simulator

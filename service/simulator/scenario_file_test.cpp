@@ -1,6 +1,9 @@
 #include "service/simulator/scenario_file.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -35,8 +38,7 @@ TEST(ScenarioFile, TheShortestOneHasDefaults) {
     EXPECT_EQ(scenario->seed, 1U);
 }
 
-TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
-    const auto scenario = parse_scenario(R"(
+constexpr const char* kWholeFile = R"(
         [job]
         parameters = 1_000
         dtype = "f16"
@@ -68,8 +70,10 @@ TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
         [run]
         steps = 10
         seed = 3
-    )",
-                                         "f.toml");
+    )";
+
+TEST(ScenarioFile, NodesAndWorkersSayWhatIsTheirs) {
+    const auto scenario = parse_scenario(kWholeFile, "f.toml");
     ASSERT_TRUE(scenario) << scenario.error().message;
     EXPECT_EQ(scenario->bytes, 2000);
     EXPECT_EQ(scenario->nodes.front().zone, "");
@@ -118,11 +122,16 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheAllowedOnes) {
               "memory_gbytes_per_s, machine, zone, slow, step");
 }
 
-TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
+using WrongFile = std::pair<std::string, const char*>;
+
+void expect_messages(const std::vector<WrongFile>& files) {
+    for (const auto& [text, message] : files) EXPECT_EQ(message_of(text), message) << text;
+}
+
+TEST(ScenarioFile, WrongValuesOfTheJobAndTheStepAreSaidWithWhatToGive) {
     const std::string step = kStep;
     const std::string nodes = kNodes;
-    const std::string all = kJob + step + nodes;
-    const std::pair<std::string, const char*> cases[] = {
+    const std::vector<WrongFile> files = {
         {"[job]\n" + step + nodes,
          "f.toml: job.bytes is missing: give the model's size, or parameters and dtype"},
         {"[job]\nbytes = 0\n" + step + nodes,
@@ -147,6 +156,14 @@ TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
          "f.toml:6: step.min_ms = 5: give less than mean_ms"},
         {std::string(kJob) + "[step]\ndistribution = \"trace\"\ntimes_ms = []\n" + nodes,
          "f.toml:5: step.times_ms = […]: give a list of numbers"},
+    };
+    expect_messages(files);
+}
+
+TEST(ScenarioFile, WrongValuesOfTheRestAreSaidWithWhatToGive) {
+    const std::string step = kStep;
+    const std::string all = kJob + step + kNodes;
+    const std::vector<WrongFile> files = {
         {kJob + step,
          "f.toml: nodes is missing: there are 0 workers in all; give at least 2, "
          "that there is something to average"},
@@ -171,7 +188,7 @@ TEST(ScenarioFile, WrongValuesAreSaidWithWhatToGive) {
         {all + "[run]\nsteps = 1\n",
          "f.toml:8: run.steps = 1: give a whole number from 5 to 10000"},
     };
-    for (const auto& [text, message] : cases) EXPECT_EQ(message_of(text), message) << text;
+    expect_messages(files);
 }
 
 TEST(ScenarioFile, SoAreWrongWordsOfWhatIsTried) {

@@ -1,12 +1,13 @@
-// Clusters for the simulator's tests, in numbers that are easy to reckon with.
+// Clusters for the simulator's tests, with numbers that are easy to calculate.
 #pragma once
 
 #include "service/simulator/scenario.h"
 
 namespace pace::simulator {
 
-// All alike: steps of 100 ms, models of 10 MB. A node's link moves 1 GB/s, so that 10 MB take 10 ms, and its memory 10
-// GB/s, so that to read and write a worker's model takes 2 ms. No message takes any time.
+// A cluster of equal nodes. Steps take 100 ms, and models have 10 MB. A node's link moves 1 GB/s,
+// so 10 MB take 10 ms. A node's memory moves 10 GB/s, so reading and writing a worker's model take
+// 2 ms. Messages take no time.
 inline Scenario even_cluster(uint32_t nodes, uint32_t workers_of_node) {
     Scenario scenario;
     scenario.bytes = 10e6;

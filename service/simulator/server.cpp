@@ -21,7 +21,7 @@ using controller::Policy;
 using controller::Rank;
 using Direction = ServerWays::Direction;
 
-// Steps that a worker may be ahead of the slowest.
+// The number of steps that a worker may be ahead of the slowest worker.
 std::optional<uint64_t> bound_of(const Candidate& candidate) {
     if (candidate.policy == Policy::asp) return std::nullopt;
     return candidate.policy == Policy::ssp ? candidate.staleness : 0;
@@ -34,20 +34,22 @@ class ServedJob {
     Outcome run();
 
   private:
-    // The step is computed; the controller hears that the update is there, the worker that it counts; the controller hears of the
-    // pull, and its word has come; the update has ended.
+    // The events of an update, in order. push: the step is computed. stored: the controller hears
+    // that the update is there. counted: the worker hears that the update counts. ask: the
+    // controller hears of the pull. pull: the controller's word has come. done: the update has
+    // ended.
     enum class What : uint8_t { push, stored, counted, ask, pull, done };
     enum class Moving : uint8_t { push_copied, pushed, pulled, pull_copied };
     struct Trainer {
         Duration computing{};
-        TimePoint began;        // the transfer that is under way, or was last
+        TimePoint began;        // of the present transfer, or the last one
         Duration exchanging{};  // in this update so far
         TimePoint computed;
         uint64_t clock = 0;  // its updates that count
         uint64_t known_slowest = 0;
         uint64_t staleness = 0;
         double distance = 0;
-        Moving next = Moving::push_copied;  // what ends with the stage that is under way
+        Moving next = Moving::push_copied;  // what ends with the present stage
     };
 
     void carry_out(What what, Rank rank);
@@ -75,7 +77,7 @@ class ServedJob {
     TimePoint now_{std::chrono::seconds(1)};
     Meter meter_;
     std::vector<Trainer> trainers_;
-    std::map<uint64_t, uint32_t> clocks_;  // how many workers have each
+    std::map<uint64_t, uint32_t> clocks_;  // how many workers have each clock
     std::vector<Rank> held_back_;          // pulls
     uint64_t measured_ = 0;                // pushes
 };
@@ -141,7 +143,7 @@ void ServedJob::compute(Rank rank) {
     timetable_.at(trainer.computed, What::push, rank);
 }
 
-// A worker has one transfer at a time, of its own number.
+// A worker has at most one transfer, whose id is the worker's rank.
 void ServedJob::move(Rank rank, Moving ends, const Stage& stage) {
     trainers_[rank].next = ends;
     if (stage.uses.empty()) return go_on(rank);
@@ -164,7 +166,7 @@ void ServedJob::go_on(Rank rank) {
     }
 }
 
-// The update counts from now on. Those who waited for the slowest may go on.
+// The update counts from now on. Workers that waited for the slowest worker may go on.
 void ServedJob::store(Rank rank) {
     Trainer& trainer = trainers_[rank];
     const uint64_t before = slowest();

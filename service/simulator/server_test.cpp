@@ -16,7 +16,8 @@ Outcome served(const Scenario& scenario, Policy policy, uint32_t staleness = 0) 
     return run_server(scenario, candidate);
 }
 
-// 100 ms of computing; a push and a pull of half the model over links, 5 ms each, and of the whole through memory, 2 ms each.
+// 100 ms of computing. A push and a pull of half the model over links take 5 ms each, and of the
+// whole model through memory 2 ms each.
 TEST(Server, BspTakesTheStepAPushAndAPull) {
     const Outcome outcome = served(even_cluster(2, 1), Policy::bsp);
     EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.114);
@@ -26,7 +27,8 @@ TEST(Server, BspTakesTheStepAPushAndAPull) {
     EXPECT_EQ(outcome.rho, 0);
 }
 
-// Four workers on one node: no link, and four streams through its memory: 8 ms each way. The controller is asked twice.
+// Four workers on one node: no link, and four streams through the node's memory, which take 8 ms
+// each way. The controller is asked twice.
 TEST(Server, TheControllerHasAWordForEachPushAndPull) {
     Scenario scenario = even_cluster(1, 4);
     scenario.controller_s = 0.003;
@@ -35,7 +37,8 @@ TEST(Server, TheControllerHasAWordForEachPushAndPull) {
     EXPECT_NEAR(outcome.waiting_share, 6.0 / 122, 1e-9);
 }
 
-// Two workers of each node share its memory and its link: half of the model at half of the speed, 10 ms.
+// Two workers of each node share the node's memory and its link. Half of the model at half of the
+// speed takes 10 ms.
 TEST(Server, WorkersOfANodeShareItsLink) {
     const Outcome outcome = served(even_cluster(2, 2), Policy::bsp);
     EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.100 + 2 * (0.004 + 0.010));
@@ -57,17 +60,19 @@ TEST(Server, AspWaitsForNobody) {
     EXPECT_NEAR(outcome.updates_per_s, 1 / 0.114 + 1 / 0.514, 0.02);
     EXPECT_EQ(outcome.waiting_share, 0);
     EXPECT_GT(outcome.spread, 0);
-    EXPECT_GT(outcome.staleness, 20);  // nothing bounds it
+    EXPECT_GT(outcome.staleness, 20);  // nothing bounds the staleness
 }
 
-// Equal workers know each other's clocks by each pull, and pull when those are older than three steps: after each fourth push.
+// Equal workers learn each other's clocks by each pull. They pull if the clocks are older than
+// three steps, that is, after each fourth push.
 TEST(Server, SspPullsWhenItKnowsTooLittleOfTheSlowest) {
     const Outcome outcome = served(even_cluster(2, 1), Policy::ssp, 3);
     EXPECT_NEAR(outcome.update_median_s, 0.107 + 0.007 / 4, 2e-4);
     EXPECT_EQ(outcome.waiting_share, 0);
 }
 
-// The fast one is three steps ahead, and then as slow as the slow one, which is not held up.
+// The fast worker is three steps ahead, and then is as slow as the slow worker, which is not
+// delayed.
 TEST(Server, SspBoundsTheLead) {
     Scenario scenario = even_cluster(2, 1);
     scenario.workers.back().slow = 5;

@@ -11,19 +11,20 @@ namespace pace::simulator {
 
 class ServerWays {
   public:
-    // `scenario` outlives this.
+    // `scenario` must outlive this object.
     explicit ServerWays(const Scenario& scenario);
 
     enum class Direction : uint8_t { push, pull };
 
-    // On the worker's node.
+    // The stage on the worker's node.
     Stage copying(controller::Rank rank) const;
-    // Among nodes; no uses if there is one.
+    // The stage among nodes. It has no uses if there is only one node.
     Stage moving(controller::Rank rank, Direction direction) const;
-    // Of a message between the worker and the servers.
+    // The latency of a message between the worker and the servers.
     double latency_s(controller::Rank rank) const;
 
-    // Those of the scenario and between zones, outward; the same inward; what all pushes share; what all pulls share.
+    // The channels in order: those of the scenario and between zones, outward. Then the same,
+    // inward. Then the channel that all pushes share. Then the channel that all pulls share.
     const std::vector<Channel>& channels() const { return channels_; }
 
   private:

@@ -40,7 +40,7 @@ uint32_t Shares::end_next() {
     for (const Use& use : flow.uses) {
         Shared& channel = channels_[use.channel];
         std::erase(channel.flows, ending.id);
-        // Of fractions a little would be left.
+        // Streams may be fractions, so a small rest could remain.
         channel.streams = channel.flows.empty() ? 0 : channel.streams - use.streams;
     }
     refresh_beside(flow.uses, ending.when);
@@ -52,7 +52,7 @@ void Shares::refresh_beside(const std::vector<Use>& uses, TimePoint now) {
         for (const uint32_t id : channels_[use.channel].flows) refresh(id, now);
 }
 
-// The flow's rate as the links are now, and its end from it.
+// Sets the flow's rate for the present use of the channels, and its end from the rate.
 void Shares::refresh(uint32_t id, TimePoint now) {
     Flow& flow = flows_[id];
     double rate = INFINITY;

@@ -1,9 +1,12 @@
 // Shares: exchanges that use memories and links together, in virtual time.
 //
-// Every stream through a channel gets an equal share of it, and a stage of an exchange is as fast as its slowest stream:
-//   rate = min over its channels (bytes per second of the channel / streams of all exchanges there).
-// What a slower exchange leaves of its share is not given to others. Whenever a stage begins or ends, the rates of those
-// that share a channel with it change at once.
+// Every stream through a channel gets an equal share of the channel. A stage of an exchange is as
+// fast as its slowest stream:
+//   rate = min over its channels of (bytes per second there / streams of all exchanges there).
+//
+// If an exchange is slower than its share, the rest of its share is not given to other exchanges.
+// When a stage begins or ends, the rates of the exchanges that share a channel with it change at
+// once.
 #pragma once
 
 #include <functional>
@@ -24,21 +27,21 @@ class Shares {
   public:
     explicit Shares(std::span<const Channel> channels);
 
-    // `id` is small and not in use; time never goes back. The stage has uses.
+    // Begins a stage. `id` is small and not in use. Time never goes back. The stage must have uses.
     void begin(uint32_t id, const Stage& stage, TimePoint now);
 
-    // When the next exchange has moved the bytes of its stage.
+    // The time at which the next exchange has moved the bytes of its stage.
     std::optional<TimePoint> next_end();
 
-    // Ends that one, and says which it was. Only when next_end() has a time.
+    // Ends this stage and returns its id. Called only when next_end() has a time.
     uint32_t end_next();
 
   private:
     struct Flow {
         double bytes_left = 0;
         double bytes_per_s = 0;
-        TimePoint since;       // of bytes_left
-        uint64_t version = 0;  // of its entry in endings_ that counts
+        TimePoint since;       // the time at which bytes_left was right
+        uint64_t version = 0;  // of its valid entry in endings_
         std::vector<Use> uses;
     };
     struct Shared {
@@ -48,7 +51,7 @@ class Shares {
     };
     struct Ending {
         TimePoint when;
-        uint64_t version = 0;  // in order of their making, so that ties have an order
+        uint64_t version = 0;  // in the order of creation, so that ties have an order
         uint32_t id = 0;
         bool operator>(const Ending& other) const {
             return when != other.when ? when > other.when : version > other.version;

@@ -24,8 +24,8 @@ TEST(Shares, AnExchangeIsAsFastAsItsSlowestChannel) {
     EXPECT_FALSE(shares.next_end());
 }
 
-// The first has the channel for itself for 5 s; then each has half of it. When the first has ended, the
-// second has all.
+// The first exchange has the channel alone for 5 s. Then each exchange has half of it. When the
+// first has ended, the second has all of it.
 TEST(Shares, ThoseWhoShareAChannelGetEqualShares) {
     Shares shares(kChannels);
     shares.begin(0, over({{0, 1}, {1, 1}}, 1000), second(0));

@@ -18,11 +18,11 @@ namespace {
 // All workers average the same buffers.
 constexpr uint32_t kDigest = 1;
 
-// The core's own deadlines are seconds; nodes are given a century.
+// The core's own deadlines are a few seconds. Here nodes get a century.
 constexpr Duration kLongestWait = std::chrono::hours(24) * 365;
 constexpr Duration kNodesPatience = std::chrono::hours(24) * 365 * 100;
 
-// No daemon sends heartbeats here, and none falls silent.
+// No daemon sends heartbeats here, and no daemon becomes silent.
 controller::CoreOptions core_options(const Scenario& scenario) {
     controller::CoreOptions options;
     options.seed = scenario.seed;
@@ -34,8 +34,8 @@ Duration way_to_core(const Scenario& scenario, Policy policy) {
     return policy == Policy::prague_static ? Duration{} : to_duration(scenario.controller_s / 2);
 }
 
-// Whether groups are named that still have to wait for earlier groups of their members. Not where
-// groups form of those who wait, nor where each worker is in one group of a turn.
+// Whether groups may be named that must still wait for earlier groups of their members. This is not
+// the case if groups form of waiting workers, or if each worker is in one group per turn.
 bool has_conflicts(Policy policy) {
     return policy != Policy::partial_reduce && policy != Policy::automatic &&
            policy != Policy::prague_static;
@@ -125,7 +125,7 @@ void Simulation::at(TimePoint when, What what, uint32_t id) {
     events_.push({when, next_order_++, what, id});
 }
 
-// The next thing happens. False if nothing ever will.
+// Lets the next event happen. Returns false if there are no events any more.
 bool Simulation::advance() {
     const TimePoint event = events_.empty() ? TimePoint::max() : events_.top().when;
     const TimePoint moved = shares_.next_end().value_or(TimePoint::max());
@@ -174,7 +174,8 @@ void Simulation::compute(Rank rank) {
     at(trainer.signalled + half_way_, What::signal, rank);
 }
 
-// All members of a static group have computed as often as this one.
+// Called when a worker has computed. If all members of its static group have computed as often, the
+// group is complete.
 void Simulation::call(Rank rank) {
     const std::vector<Rank> members = static_->call(rank);
     if (members.empty()) return;
@@ -186,8 +187,8 @@ void Simulation::call(Rank rank) {
     take_order(order);
 }
 
-// A conflict: a worker was ready, and the group that was named for it had to wait until another of
-// its members had been through an earlier group.
+// A conflict: a worker was ready, but the group that was named for it had to wait until another of
+// its members had finished an earlier group.
 void Simulation::take_order(const GroupOrder& order) {
     if (free_exchanges_.empty()) {
         free_exchanges_.push_back(static_cast<uint32_t>(exchanges_.size()));
@@ -215,7 +216,7 @@ void Simulation::begin(uint32_t id) {
     shares_.begin(id, exchange.cost.summing, now_);
 }
 
-// A stage has ended.
+// Goes on after a stage has ended.
 void Simulation::go_on(uint32_t id) {
     Exchange& exchange = exchanges_[id];
     if (exchange.is_moving || exchange.cost.moving.uses.empty())

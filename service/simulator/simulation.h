@@ -1,11 +1,15 @@
-// Simulation: a job under one policy with groups, in virtual time, around the controller's own core.
+// Simulation: a job under one policy with groups, in virtual time, around the controller's own
+// core.
 //
-// The core gets the messages that a cluster would send it, and its orders are carried out: a worker computes, its signal
-// is half of `controller_s` on its way; the order for its group, when the core gives one, is the other half on its way
-// back; the exchange takes what exchange_cost says and its shares of memories and links (shares.h) allow; then the worker computes
-// again, and the controller hears of the end half of `controller_s` later. Nobody dies and no message is lost.
+// The core gets the messages that a cluster would send, and its orders are carried out. A worker
+// computes, and then its signal travels for half of `controller_s`. When the core orders the
+// worker's group, the order travels back for the other half. The exchange takes what exchange_cost
+// says, as far as its shares of memories and links (shares.h) allow. Then the worker computes
+// again. The controller hears of the end half of `controller_s` later. No worker dies and no
+// message is lost.
 //
-// Static groups (static_schedule.h) run without the core: it knows the workers, and hears no signal.
+// Static groups (static_schedule.h) run without the core. The core knows the workers but hears no
+// signal.
 #pragma once
 
 #include <functional>
@@ -28,19 +32,19 @@ namespace pace::simulator {
 
 class Simulation {
   public:
-    // `scenario` outlives this. The candidate's policy has groups.
+    // `scenario` must outlive this object. The candidate's policy must have groups.
     Simulation(const Scenario& scenario, const Candidate& candidate);
 
-    // Runs until enough is measured; once. Fails if the core refuses the options.
+    // Runs until enough is measured. Called once. Fails if the core refuses the options.
     base::Result<Outcome> run();
 
   private:
-    // A worker's signal reaches whoever forms groups; a group's exchange begins, ends, is known to the core to
-    // have ended.
+    // signal: a worker's signal reaches whoever forms groups. begin and end: a group's exchange
+    // begins or ends. done: the core learns that the exchange has ended.
     enum class What : uint8_t { signal, begin, end, done };
     struct Event {
         TimePoint when;
-        uint64_t order = 0;  // of their making, so that ties have an order
+        uint64_t order = 0;  // in the order of creation, so that ties have an order
         What what = What::signal;
         uint32_t id = 0;  // the rank, or the exchange
         bool operator>(const Event& other) const {
@@ -51,7 +55,7 @@ class Simulation {
         uint64_t iteration = 0;
         Duration computing{};
         TimePoint signalled;
-        TimePoint ended;      // its last exchange
+        TimePoint ended;      // the end of its last exchange
         double distance = 0;  // when its step began
         bool had_conflict = false;
     };
@@ -59,7 +63,7 @@ class Simulation {
         controller::GroupOrder order;
         ExchangeCost cost;
         TimePoint began;
-        bool is_moving = false;  // summed already
+        bool is_moving = false;  // summing is done
         Duration took{};         // once it has ended
     };
 

@@ -1,4 +1,4 @@
-// Stage: a part of an exchange that moves bytes through channels, and what it uses of them.
+// Stage: a part of an exchange that moves bytes through channels.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace pace::simulator {
 
-// How many equal streams of an exchange go through a memory or over a link: what goes there, in bytes of the stage. Between zones
-// it may be a fraction.
+// The number of an exchange's equal streams through a memory or over a link. Each stream carries
+// the stage's bytes. Between zones the number may be a fraction.
 struct Use {
     uint32_t channel = 0;  // index into the channels
     double streams = 0;
     bool operator==(const Use&) const = default;
 };
 
-// Streams of so many bytes each, all of one speed.
+// Streams of `bytes` bytes each. All have the same speed.
 struct Stage {
     double bytes = 0;
-    std::vector<Use> uses;  // none: it takes no time
+    std::vector<Use> uses;  // none: the stage takes no time
 };
 
 }  // namespace pace::simulator

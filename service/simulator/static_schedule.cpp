@@ -8,7 +8,7 @@ using controller::Rank;
 
 namespace {
 
-// As the daemons have it: nodes in the order of their lowest ranks.
+// The daemons' order: nodes in the order of their lowest ranks.
 std::vector<std::vector<Rank>> ranks_by_node(const Scenario& scenario) {
     std::vector<std::vector<Rank>> by_node(scenario.nodes.size());
     for (Rank rank = 0; rank < scenario.world(); ++rank)
@@ -24,8 +24,8 @@ std::vector<std::vector<Rank>> ranks_by_node(const Scenario& scenario) {
 StaticSchedule::StaticSchedule(const Scenario& scenario)
     : groups_(ranks_by_node(scenario)), calls_(scenario.world()) {}
 
-// Who has called for a later turn than this has been in this group already, which could not be without this worker: so
-// members have called for this turn, or for the one before.
+// A worker that has called for a later turn has already finished the group of this turn, which
+// needed this worker. So all members have called for this turn or for the turn before.
 std::vector<Rank> StaticSchedule::call(Rank rank) {
     const uint64_t call = ++calls_[rank];
     std::vector<Rank> members = groups_.group_of(rank, call - 1);

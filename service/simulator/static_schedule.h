@@ -1,7 +1,8 @@
-// StaticSchedule: who meets whom by policy prague-static, among the workers of a simulation.
+// StaticSchedule: which workers of a simulation meet under policy prague-static.
 //
-// A worker's calls are its turns; the group of a turn (protocol/static_groups.h) is complete when the last of its members
-// has called for that turn. Nobody else is asked, so that neither a signal nor an order takes any time.
+// A worker's calls are its turns. The group of a turn (protocol/static_groups.h) is complete when
+// the last of its members has called for the turn. Nobody else is asked, so neither a signal nor an
+// order takes any time.
 #pragma once
 
 #include <vector>
@@ -15,13 +16,13 @@ class StaticSchedule {
   public:
     explicit StaticSchedule(const Scenario& scenario);
 
-    // A worker that computes no more calls. The members of its group, itself included, if they have all called; else
-    // nobody.
+    // Called for a worker that has finished computing. Returns the members of its group, itself
+    // included, if they have all called. Otherwise returns nobody.
     std::vector<controller::Rank> call(controller::Rank rank);
 
   private:
     protocol::StaticGroups groups_;
-    std::vector<uint64_t> calls_;  // by rank: the turn that it is in is one less
+    std::vector<uint64_t> calls_;  // by rank: one more than the worker's present turn
 };
 
 }  // namespace pace::simulator

@@ -14,13 +14,13 @@ using Ranks = std::vector<controller::Rank>;
 
 TEST(StaticSchedule, AGroupIsCompleteWithTheLastOfItsMembers) {
     StaticSchedule schedule(even_cluster(2, 2));
-    // The first of each node meet, the others are left out.
+    // The first workers of the nodes meet. The others are left out.
     EXPECT_EQ(schedule.call(1), Ranks{1});
     EXPECT_TRUE(schedule.call(0).empty());
     EXPECT_TRUE(schedule.call(1).empty()) << "0 has not called for this turn";
     EXPECT_EQ(schedule.call(2), (Ranks{0, 2}));
     EXPECT_EQ(schedule.call(0), (Ranks{0, 1}));
-    // The second ones, while the other node's first is a turn behind.
+    // The second workers meet while the other node's first worker is a turn behind.
     EXPECT_TRUE(schedule.call(1).empty());
     EXPECT_EQ(schedule.call(0), Ranks{0});
     EXPECT_EQ(schedule.call(3), Ranks{3});
@@ -38,13 +38,14 @@ TEST(StaticSchedule, NodesAreInTheOrderOfTheirLowestRanks) {
     EXPECT_TRUE(schedule.call(1).empty());
     EXPECT_EQ(schedule.call(0), (Ranks{0, 1, 2}));
     for (controller::Rank rank = 0; rank < 3; ++rank) EXPECT_EQ(schedule.call(rank), Ranks{rank});
-    // Opposite nodes: the first and the second, the third is left out.
+    // Opposite nodes meet: the first and the second. The third is left out.
     EXPECT_EQ(schedule.call(2), Ranks{2});
     EXPECT_TRUE(schedule.call(1).empty());
     EXPECT_EQ(schedule.call(0), (Ranks{0, 1}));
 }
 
-// Whoever may call next, it goes on, and each worker is returned once for each of its calls.
+// In any order of calls, the schedule goes on, and each worker is returned once for each of its
+// calls.
 TEST(StaticSchedule, AnswersEveryCallInAnyOrder) {
     const uint64_t seed = 5;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kShownMax = 40;
 
-// What a field has, for a message: on one line, and not for ever.
+// A field's value for a message, on one line and not too long.
 std::string shown(const Json& value) {
     std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
     if (text.size() > kShownMax) text = text.substr(0, kShownMax) + "…";

@@ -1,5 +1,6 @@
-// StatusFields: one object of a status document, read field by field. The document may be of another version, or of nobody's making: a field
-// that counts is there, of its kind and within its bounds, or an error says where it is and what it has.
+// StatusFields: one object of a status document, read field by field. The document may be of
+// another version, or may be forged. A field that is used must be there, of its kind and within its
+// bounds. Otherwise an error says where the field is and what it has.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ using Json = nlohmann::json;
 
 class StatusFields {
   public:
-    // `object` outlives this. `path` is where it is, in messages: "FILE: jobs[0]".
+    // `object` must outlive this object. `path` is its place in messages: "FILE: jobs[0]".
     StatusFields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {}
 
     bool has(std::string_view key) const { return find(key) != nullptr; }
 
-    // From 0 to `most`. Without a fallback the field must be there.
+    // Reads a number from 0 to `most`. Without a fallback the field must be there.
     base::Result<double> number(std::string_view key, double most,
                                 std::optional<double> fallback = {}) const;
     base::Result<uint64_t> whole(std::string_view key, uint64_t most,
@@ -31,9 +32,9 @@ class StatusFields {
     base::Result<std::string> text(std::string_view key,
                                    std::optional<std::string> fallback = {}) const;
 
-    // The object there; without one, one without fields.
+    // The object of this key. If there is none, an object without fields.
     base::Result<StatusFields> object(std::string_view key) const;
-    // The objects of the list there; none without a list.
+    // The objects of the list of this key. Empty without a list.
     base::Result<std::vector<StatusFields>> objects(std::string_view key) const;
     base::Result<std::vector<uint64_t>> wholes(std::string_view key, uint64_t most) const;
 

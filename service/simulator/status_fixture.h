@@ -1,4 +1,5 @@
-// A status document for tests, as `pacectl status --json` prints it, without what nobody reads here.
+// A status document for tests, as `pacectl status --json` prints it. Fields that no test reads are
+// left out.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -19,8 +20,8 @@ inline nlohmann::json measured_link(uint32_t from, uint32_t to, double latency_u
     return {{"from", from}, {"to", to}, {"latency_us", latency_us}, {"ns_per_byte", ns}};
 }
 
-// Three workers on nodes 3 and 7: ranks 0 and 2 on the latter, rank 1 on the former and twice as slow. Steps of 100 ms; links of 8
-// Gbit/s.
+// Three workers on nodes 3 and 7. Ranks 0 and 2 run on node 7. Rank 1 runs on node 3 and is twice
+// as slow. Steps take 100 ms, and links have 8 Gbit/s.
 inline nlohmann::json status_document() {
     nlohmann::json job = {
         {"name", "resnet"},

@@ -38,7 +38,8 @@ Result<std::string> read_all(int fd, const std::string& name) {
     }
 }
 
-// A child's output, and the child. Whoever reads no further lets go of the pipe, and the child ends by that.
+// A child process and its output. A reader that stops reading closes the pipe, which ends the
+// child.
 class Child {
   public:
     Child(pid_t pid, UniqueFd output) : pid_(pid), output_(std::move(output)) {}
@@ -48,7 +49,7 @@ class Child {
 
     int output() const { return output_.get(); }
 
-    // Its status, as waitpid has it.
+    // Returns the child's status, in the form of waitpid.
     int wait() {
         output_.reset();
         while (pid_ > 0 && ::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
@@ -81,7 +82,7 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> words, 
                       program, std::generic_category().message(failed));
 }
 
-// "/usr/bin/pace-sim" has "/usr/bin/pacectl" beside it.
+// The pacectl beside "/usr/bin/pace-sim" is "/usr/bin/pacectl".
 std::string pacectl_program() {
     char self[4096];
     const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self));

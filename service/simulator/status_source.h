@@ -1,4 +1,4 @@
-// Where a status document comes from: a file, standard input, or pacectl, which asks the controller.
+// The source of a status document: a file, standard input, or pacectl, which asks the controller.
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace pace::simulator {
 
-// At most kStatusBytesMax of it. "-" is standard input.
+// Reads at most kStatusBytesMax. "-" is standard input.
 base::Result<std::string> read_status(const std::string& path);
 
-// What `pacectl status --json` prints; its messages go to standard error. It is run without a shell: the one beside this program, else
-// that in PATH. `endpoint` as pacectl takes it; empty: none is handed on.
+// Returns what `pacectl status --json` prints. The messages of pacectl go to standard error. No
+// shell is involved: the pacectl beside this program is run, otherwise the one in PATH. `endpoint`
+// has pacectl's form. If it is empty, none is passed.
 base::Result<std::string> ask_pacectl(const std::string& endpoint);
 
-// The same of this program, whose name has a '/' or is searched in PATH.
+// Does the same with `program`. Its name has a '/', or it is searched for in PATH.
 base::Result<std::string> ask_program(const std::string& program, const std::string& endpoint);
 
 }  // namespace pace::simulator

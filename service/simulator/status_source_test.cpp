@@ -28,7 +28,7 @@ class StatusSource : public ::testing::Test {
         std::ofstream(path) << text;
         return path;
     }
-    // A program that does what the lines say.
+    // Makes a program that does what the lines say.
     std::string program(const std::string& lines) const {
         const std::string path = file("pacectl", "#!/bin/sh\n" + lines);
         EXPECT_EQ(chmod(path.c_str(), 0700), 0);
@@ -54,7 +54,7 @@ TEST_F(StatusSource, IsReadNoFurtherThanItMayBeLarge) {
     EXPECT_EQ(large.error().message, path + " has more than 16 MiB; a status document is smaller");
 }
 
-// Each word as it is: no shell looks at them.
+// Each word arrives unchanged, because no shell is involved.
 TEST_F(StatusSource, IsWhatPacectlPrints) {
     const std::string pacectl = program("printf '%s|' \"$@\"\n");
     EXPECT_EQ(*ask_program(pacectl, ""), "status|--json|");

@@ -1,5 +1,5 @@
-// StepTimes: the steps that each worker will take, the same ones whatever the policy, so that policies are compared on
-// one and the same course of events.
+// StepTimes: the steps that each worker takes. They are the same for every policy, so policies are
+// compared on the same steps.
 #pragma once
 
 #include <vector>
@@ -11,14 +11,14 @@ namespace pace::simulator {
 
 class StepTimes {
   public:
-    // `scenario` outlives this.
+    // `scenario` must outlive this object.
     explicit StepTimes(const Scenario& scenario) : scenario_(scenario) {
         base::Random seeds(scenario.seed);
         for (size_t rank = 0; rank < scenario.workers.size(); ++rank)
             randoms_.emplace_back(seeds.next());
     }
 
-    // The worker's next step, in seconds.
+    // Returns the worker's next step in seconds.
     double next_s(controller::Rank rank) {
         const Worker& worker = scenario_.workers[rank];
         return worker.slow * draw_s(scenario_.distributions[worker.distribution], randoms_[rank]);

@@ -1,4 +1,5 @@
-// Timetable: what is to happen when, in virtual time. What happens at one time happens in the order in which it was entered.
+// Timetable: events in virtual time. Events of one time happen in the order in which they were
+// entered.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class Timetable {
 
     bool empty() const { return entries_.empty(); }
 
-    // When the next thing happens. Not empty.
+    // The time of the next event. The timetable must not be empty.
     base::TimePoint next() const { return entries_.top().when; }
 
     Entry take() {

@@ -12,10 +12,10 @@ using controller::Compression;
 
 constexpr double kHalfBytes = 2;
 constexpr double kValueBytes = 4;
-constexpr double kChoosingS =
-    1e-9;  // of each number: the daemon's own guess (daemon/sparse/cost_model.h)
+// For each number: the daemon's own guess (daemon/sparse/cost_model.h).
+constexpr double kChoosingS = 1e-9;
 
-// The link for which Pace chooses between sparse and dense (daemon/sparse/link.h).
+// The link for which Pace decides between sparse and dense (daemon/sparse/link.h).
 constexpr double kNominalMessageS = 50e-6;
 constexpr double kNominalByteS = 8.5e-9;
 

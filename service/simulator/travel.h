@@ -1,14 +1,17 @@
-// Travel: what of the gradients each node sends in an exchange of all, and in how many hops.
+// Travel: what part of the gradients each node sends in an exchange of all, and in how many hops.
 //
-// S bytes, of e each, among P nodes; compressed:
+// An exchange has S bytes, in elements of e bytes, among P nodes. Compressed:
 //   none       2 (P - 1) / P S                 two hops
-//   f16, bf16  the same of halves: 2 bytes for each of the S / e numbers
+//   f16, bf16  the same with halves: 2 bytes for each of the S / e numbers
 //   spardl     4 k (P - 1) / P elements        2 ceil(log2 P) hops
-// The last is SparDL's Spar-Reduce-Scatter and its all-gather with one team (Zhao et al., "SparDL: Distributed Deep Learning Training
-// with Efficient Sparse Communication", Table 1), in which a chosen number counts as two elements, its index and its value: 2 k (P - 1) / P
-// pairs. A pair is a float32 and an index of 2 + log2(1 / density) bits, as topk.indices "compressed" has it (Elias and Fano). To
-// choose takes 1 ns for each number. A round goes dense where Pace takes that for faster, which it reckons for a link of 1 Gbit/s whatever
-// the real one is (docs/decisions/0031).
+//
+// spardl is SparDL's Spar-Reduce-Scatter and its all-gather with one team (Zhao et al., "SparDL:
+// Distributed Deep Learning Training with Efficient Sparse Communication", Table 1). A chosen
+// number counts as two elements there, its index and its value. That makes 2 k (P - 1) / P pairs. A
+// pair is a float32 and an index of 2 + log2(1 / density) bits, as with topk.indices "compressed"
+// (Elias and Fano). Choosing takes 1 ns for each number. A round goes dense if Pace expects that to
+// be faster. Pace calculates this for a link of 1 Gbit/s, whatever the real link is
+// (docs/decisions/0031).
 #pragma once
 
 #include <cstddef>
@@ -24,7 +27,7 @@ struct Travel {
     bool is_sparse = false;
 };
 
-// `nodes` is at least 2.
+// `nodes` must be at least 2.
 Travel travel_of(const Scenario& scenario, size_t nodes, const Candidate& candidate);
 
 }  // namespace pace::simulator

@@ -14,13 +14,14 @@ using controller::Quorum;
 namespace {
 
 constexpr uint32_t kGroupSizes[] = {2, 3, 4, 8, 16};
-constexpr double kDensity = 0.01;  // as docs/options.md has them
+constexpr double kDensity = 0.01;  // the default of docs/options.md
 constexpr uint32_t kStaleness = 3;
 constexpr uint64_t kStalenessMax = 1'000'000;
 
 using AskedQuorum = std::pair<Quorum, uint32_t>;
 
-// The words without all, which is plain all-reduce, and count, which is a number.
+// Reads a quorum's word or number. The word "all" is not among them, because it is plain
+// all-reduce. Nor is "count", because it is given as a number.
 Result<AskedQuorum> quorum_of(const FileTable& table, std::string_view key, const toml::node& node,
                               uint32_t world) {
     if (node.is_integer()) {

@@ -1,4 +1,4 @@
-// What scenario files say of how the job may run: [try], and [now], how it runs already.
+// Reads how a job may run, [try], and how it runs already, [now], from scenario files.
 #pragma once
 
 #include "base/result.h"
@@ -7,11 +7,11 @@
 
 namespace pace::simulator {
 
-// Of which a message says something: a density's least.
+// The least density. A message names it.
 inline constexpr double kDensityMin = 1e-6;
 
-// What is tried when nobody says: the usual policies, groups of these sizes below `world`, no quorum, no compression; and what is
-// taken for spardl and ssp.
+// Sets what is tried if nobody says: the usual policies, groups of the usual sizes below `world`,
+// no quorum, no compression. Also sets the values for spardl and ssp.
 void try_usual(uint32_t world, Scenario& ret_scenario);
 
 base::Result<> read_now(const FileTable& file, Scenario& ret_scenario);

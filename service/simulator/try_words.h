@@ -1,4 +1,4 @@
-// What the command line says of how a job may run, in words.
+// What the command line says about how a job may run, in words.
 #pragma once
 
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace pace::simulator {
 
-// "--policy" and its like: added to what the scenario tries.
+// Adds the words of "--policy" and its like to what the scenario tries.
 base::Result<> try_policies(std::span<const std::string> words, Scenario& ret_scenario);
 base::Result<> try_quorums(std::span<const std::string> words, Scenario& ret_scenario);
 base::Result<> try_compressions(std::span<const std::string> words, Scenario& ret_scenario);
 
-// "solo", "majority", "majority-strict"; nothing for another word.
+// "solo", "majority", "majority-strict". Returns nothing for another word.
 std::optional<controller::Quorum> quorum_named(std::string_view word);
 
 // A number of bytes, or one with a unit: "100 MB".

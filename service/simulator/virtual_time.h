@@ -1,4 +1,4 @@
-// Seconds of a prediction as the virtual clock's durations.
+// Converts seconds of a prediction to durations of the virtual clock.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace pace::simulator {
 
-// No step and no exchange is longer: a day, so that thousands of them fit in the clock.
+// No step and no exchange is longer than a day, so that thousands of them fit in the clock.
 inline constexpr double kLongestSeconds = 86'400;
 
 // Rounded to the nearest nanosecond.

@@ -27,7 +27,7 @@ bool Zones::are_crossed(std::span<const uint32_t> nodes) const {
                        [&](uint32_t node) { return zone_of_[node] != zone_of_[nodes.front()]; });
 }
 
-// How many of the nodes each zone has, zones in order.
+// The number of the given nodes in each zone, in the order of zones.
 std::vector<std::pair<uint32_t, uint32_t>> Zones::counted(std::span<const uint32_t> nodes) const {
     std::map<uint32_t, uint32_t> counts;
     for (const uint32_t node : nodes) ++counts[zone_of_[node]];

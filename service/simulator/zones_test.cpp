@@ -13,7 +13,8 @@ namespace {
 
 using Ranks = std::vector<controller::Rank>;
 
-// Half of the nodes in each of two zones, which are joined by 0.5 GB/s, half as fast as a node's link, and 3 ms away.
+// Half of the nodes are in each of two zones. The zones are joined by 0.5 GB/s, which is half as
+// fast as a node's link.
 Scenario two_zones(uint32_t nodes) {
     Scenario scenario = even_cluster(nodes, 1);
     for (uint32_t node = 0; node < nodes; ++node)
@@ -22,7 +23,7 @@ Scenario two_zones(uint32_t nodes) {
     return scenario;
 }
 
-// One node in each: S bytes go each way, 20 ms; within a zone nothing changes.
+// One node in each zone: S bytes go each way in 20 ms. Within a zone nothing changes.
 TEST(Zones, APairInTwoOfThemIsAsFastAsTheWayBetween) {
     const Scenario scenario = two_zones(4);
     const ExchangeCosts costs(scenario);
@@ -30,8 +31,8 @@ TEST(Zones, APairInTwoOfThemIsAsFastAsTheWayBetween) {
     EXPECT_EQ(costs.alone(costs.cost_of(Ranks{0, 1}, {})), std::chrono::milliseconds(2 + 10));
 }
 
-// Two nodes in each zone: by relays S goes each way, 20 ms, where each node's link would take 15 ms. Directly it would be
-// 2 * 2 * 2 / 4 S, 40 ms.
+// Two nodes in each zone. With relays S goes each way in 20 ms. Each node's link would take 15 ms.
+// Directly it would be 2 * 2 * 2 / 4 S, which takes 40 ms.
 TEST(Zones, RelaysSpareTheWayBetween) {
     const Scenario scenario = two_zones(4);
     const std::vector<uint32_t> nodes = {0, 1, 2, 3};
@@ -44,14 +45,14 @@ TEST(Zones, RelaysSpareTheWayBetween) {
     EXPECT_DOUBLE_EQ(outcome.update_median_s, 0.122);
 }
 
-// With a way twice as fast as links the links decide.
+// If the way is twice as fast as the links, the links decide.
 TEST(Zones, AWideWayChangesNothing) {
     Scenario scenario = two_zones(4);
     scenario.between_zones->bytes_per_s = 2e9;
     EXPECT_DOUBLE_EQ(run_all_reduce(scenario, {}).update_median_s, 0.117);
 }
 
-// Two hops within, at 1 ms, and two between, at 3 ms.
+// Two hops within zones at 1 ms each, and two between zones at 3 ms each.
 TEST(Zones, RelaysTakeFourHops) {
     Scenario scenario = two_zones(4);
     scenario.latency_s = 0.001;
@@ -62,7 +63,7 @@ TEST(Zones, RelaysTakeFourHops) {
     EXPECT_DOUBLE_EQ(costs.cost_of(Ranks{2, 3}, {}).latency_s, 0.002);
 }
 
-// Two pairs that cross at one time have half of the way each: the channel is one.
+// Two pairs that cross at one time have half of the way each, because the way is one channel.
 TEST(Zones, ExchangesShareTheWay) {
     const Scenario scenario = two_zones(4);
     const ExchangeCosts costs(scenario);
@@ -78,7 +79,8 @@ TEST(Zones, WithoutAWordOfWhatJoinsThemTheyAreOnlyNames) {
     EXPECT_DOUBLE_EQ(run_all_reduce(scenario, {}).update_median_s, 0.117);
 }
 
-// One node in each: half of the model crosses with each push and pull, 10 ms instead of 5. The two directions do not share.
+// One node in each zone. Half of the model crosses with each push and pull, which takes 10 ms
+// instead of 5. The two directions do not share the way.
 TEST(Zones, BoundServersToo) {
     Candidate candidate;
     candidate.policy = controller::Policy::bsp;

@@ -12,13 +12,13 @@ import subprocess
 import sys
 
 MAY_GROW = pathlib.Path(__file__).resolve().with_name("may_grow.ini")
-# Of abidiff's exit status: it did not work, or there are changes that nothing excuses.
+# Bits of abidiff's exit status: abidiff failed, or there are changes that nothing excuses.
 TROUBLE = 1 | 2
 CHANGED = 4 | 8
 
 
 def difference(release, library):
-    """Exit status and report of abidiff."""
+    """Returns the exit status and report of abidiff."""
     done = subprocess.run(["abidiff", "--no-added-syms", "--exported-interfaces-only", "--suppressions", str(MAY_GROW), str(release),
                            str(library)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return done.returncode, done.stdout

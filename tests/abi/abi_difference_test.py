@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What abi_difference.py lets pass and what it finds, of libraries that are made here from changed headers."""
+"""Checks which changes abi_difference.py allows and which it finds, for libraries that are made here from changed headers."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ HEADER = pathlib.Path(__file__).resolve().parents[2] / "capi" / "pace.h"
 
 
 def make(folder, name, header):
-    """A library with each function of a header, which does nothing."""
+    """Builds a library with each function of a header. The functions do nothing."""
     path = pathlib.Path(folder) / f"{name}.c"
     path.write_text(re.sub(r"^PACE_API ([^;]*);", r"\1 { __builtin_trap(); }", header, flags=re.MULTILINE), encoding="utf-8")
     library = path.with_suffix(".so")
@@ -42,7 +42,7 @@ class DifferenceTest(unittest.TestCase):
         self.assertEqual(self.code_after("PACE_API void pace_text_free", "PACE_API void pace_new(void);\nPACE_API void pace_text_free"), 0)
 
     def test_a_struct_that_grows_must_be_named_as_such(self):
-        self.assertEqual(self.code_after("} pace_progress;", "    double more;\n} pace_progress;") & 4, 4)
+        self.assertEqual(self.code_after("} pace_buffer_info;", "    double more;\n} pace_buffer_info;") & 4, 4)
 
     def test_a_struct_for_ever_must_not_grow(self):
         self.assertEqual(self.code_after("} pace_slice;", "    uint64_t more;\n} pace_slice;") & 4, 4)

@@ -1,4 +1,5 @@
-/* Exceptions inside libpace.so are thrown, unwound and caught by what it brings of C++ itself: the program here is C. */
+/* Exceptions inside libpace.so are thrown, unwound and caught by what it brings of C++ itself: the
+ * program here is C. */
 #include <pace.h>
 #include <stddef.h>
 #include <stdio.h>

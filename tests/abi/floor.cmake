@@ -1,4 +1,4 @@
-# Fails if FILE needs symbols of newer C and C++ runtimes than GLIBC, GLIBCXX and CXXABI say.
+# Fails if FILE needs symbols of newer C and C++ runtimes than GLIBC, GLIBCXX and CXXABI.
 #   cmake -DOBJDUMP=program -DFILE=file -DGLIBC=2.34 -DGLIBCXX=3.4.29 -DCXXABI=1.3.13 -P floor.cmake
 execute_process(COMMAND "${OBJDUMP}" --dynamic-syms --demangle "${FILE}" OUTPUT_VARIABLE output RESULT_VARIABLE result)
 if(NOT result EQUAL 0)

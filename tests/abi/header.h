@@ -1,4 +1,4 @@
-/* What header.c and header.cpp have in common: pace.h first and alone, then every INIT macro. */
+/* The common part of header.c and header.cpp: pace.h first and alone, then every INIT macro. */
 #include <pace.h>
 
 static size_t sizes(void) {

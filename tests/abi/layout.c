@@ -45,6 +45,7 @@ static void print_values(void) {
     VALUE(PACE_SESSION_SIGNALS);
     VALUE(PACE_PROGRESS_LOSS);
     VALUE(PACE_PROGRESS_RATE);
+    VALUE(PACE_PROGRESS_STEPS);
     VALUE(PACE_F32);
     VALUE(PACE_F64);
     VALUE(PACE_F16);
@@ -122,6 +123,8 @@ static void print_session_info(void) {
     FIELD(pace_progress, flags);
     FIELD(pace_progress, loss);
     FIELD(pace_progress, samples_per_s);
+    FIELD(pace_progress, steps_done);
+    FIELD(pace_progress, steps_total);
 }
 
 static void print_buffer(void) {

@@ -1,12 +1,14 @@
-/* boot-trainer: one worker that trains through whatever happens to its daemon, and reports how long it stood still.
+/* boot-trainer: one worker that trains through whatever happens to its daemon, and reports how long
+ * it stood still.
  *
  *   boot-trainer JOB FAMILY RANK WORLD STEPS
  *
- * FAMILY: all-reduce, majority, spardl, partial-reduce, prague or ssp. STEPS: 0 goes on until SIGTERM. The daemon is that of the node, or
- * of PACE_ENDPOINT. Times are milliseconds of CLOCK_MONOTONIC. It writes lines:
+ * FAMILY: all-reduce, majority, spardl, partial-reduce, prague or ssp. STEPS: 0 goes on until
+ * SIGTERM. The daemon is that of the node, or of PACE_ENDPOINT. Times are milliseconds of
+ * CLOCK_MONOTONIC. It writes lines:
  *
  *   steps N T     at time T, after N exchanges; once in a tenth of a second
- *   gap G T       the exchange that ended at T came G after the one before it; of gaps that last long
+ *   gap G T       the exchange that ended at T came G after the one before it, which is long
  *   ended S T     an exchange ended with status S, and the worker went on
  *   done N
  */
@@ -198,7 +200,8 @@ static pace_status exchange(worker* w) {
     }
 }
 
-/* Whether a worker goes on after such an end. E_NOT_FOUND: of a broadcast, as long as nobody has a model. */
+/* Whether a worker goes on after such an end. E_NOT_FOUND: of a broadcast, as long as nobody has a
+ * model. */
 static int can_go_on(pace_status status, int was_broadcast) {
     if (was_broadcast && status == PACE_E_NOT_FOUND) return 1;
     return status == PACE_ABORTED || status == PACE_CANCELED || status == PACE_STALE ||

@@ -1,5 +1,5 @@
-// Announced averages: groups that form while their members compute, and what becomes of them when a member comes late, otherwise,
-// or never.
+// Announced averages: groups that form while their members compute. The tests check what becomes of
+// a group when a member comes late, makes another call, or never comes.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -17,8 +17,8 @@
 namespace pace::cluster {
 namespace {
 
-// Workers of one job on two nodes. Once the first averages are made, their steps are known to be short: an announcement is due
-// at once.
+// Workers of one job on two nodes. Once the first averages are made, the daemons know that steps
+// are short. An announcement is then due at once.
 class Announced : public testing::Test {
   protected:
     void open(uint32_t world, uint32_t group_size,
@@ -39,7 +39,7 @@ class Announced : public testing::Test {
     }
     Worker& worker(size_t rank) { return *workers_[rank]; }
 
-    // These average in one group.
+    // Lets these ranks average in one group.
     void meet(const std::vector<size_t>& ranks, uint64_t iteration) {
         std::vector<pace_request> requests;
         for (const size_t rank : ranks) requests.push_back(worker(rank).average(iteration));
@@ -67,14 +67,16 @@ TEST_F(Announced, TheGroupIsOrderedBeforeItsLastMemberCalls) {
     for (uint64_t iteration = 1; iteration <= 3; ++iteration) meet({0, 1}, iteration);
     const uint64_t before = groups_ordered();
     worker(0).announce(4);
-    std::fill_n(values_[0], kElements, 10.0F);  // it computes still
+    // Worker 0 is still computing.
+    std::fill_n(values_[0], kElements, 10.0F);
     std::fill_n(values_[1], kElements, 20.0F);
     const pace_request waits = worker(1).average(4);
     let_order(before + 1);
     std::fill_n(values_[0], kElements, 30.0F);
     worker(0).finish(worker(0).average(4));
     worker(1).finish(waits);
-    // Of one group, unless looking took so long that it was given up.
+    // Both workers were in one group. The group may have been given up if looking at the status
+    // took too long.
     for (size_t rank = 0; rank < 2; ++rank) {
         const bool together = worker(rank).info().member_listed == 2;
         const float expected = together ? 25.0F : rank == 0 ? 30.0F : 20.0F;
@@ -155,7 +157,7 @@ TEST_F(Announced, WhatIsWithdrawnHoldsNobody) {
         worker(0).withdraw();
         meet({1, 2}, iteration);
     }
-    worker(0).withdraw();  // nothing to take back
+    worker(0).withdraw();  // there is nothing to take back
     meet({0, 1}, 24);
 }
 
@@ -169,7 +171,8 @@ TEST_F(Announced, AJobWithoutGroupsHasNothingToAnnounce) {
     EXPECT_EQ(pace_withdraw(nullptr, &error), PACE_E_INVALID);
 }
 
-// Announcements of every kind, at random, each worker at its own pace; each group's average is known from its members.
+// Each worker makes announcements of every kind at random, at its own pace. The expected average of
+// each group follows from its members.
 class AnnouncedAtRandom : public Announced, public testing::WithParamInterface<std::string> {
   protected:
     static constexpr uint64_t kIterations = 200;
@@ -193,7 +196,7 @@ class AnnouncedAtRandom : public Announced, public testing::WithParamInterface<s
         }
         workers_[rank].reset();
     }
-    // Of what train() writes.
+    // Computes the mean of the values that train() writes.
     static double expected_mean(const Worker& worker) {
         const pace_request_info& info = worker.info();
         double mean = 0;

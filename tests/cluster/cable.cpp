@@ -27,7 +27,7 @@ base::UniqueFd tcp_socket() {
     return base::UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
-// Moves what has arrived at one end to the other. False if either has ended.
+// Moves the bytes that have arrived at one end to the other. Returns false if either end has ended.
 bool move_bytes(int from, int to) {
     std::array<char, 65536> bytes{};
     const ssize_t got = recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -102,7 +102,8 @@ void Cable::accept_one() {
               tcp_socket()};
     const sockaddr_in address = loopback(target_);
     const auto* any = reinterpret_cast<const sockaddr*>(&address);
-    // The end that finds nobody sees its connection closed, as without a cable.
+    // If nobody listens at the target, the connecting end sees its connection closed, as without a
+    // cable.
     if (wire.first.valid() && connect(wire.second.get(), any, sizeof(address)) == 0)
         wires_.push_back(std::move(wire));
 }

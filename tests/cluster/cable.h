@@ -1,4 +1,4 @@
-// Cable: TCP connections that can be cut without either end being told, as when a network splits.
+// Cable: TCP connections that can be cut without a notice to either end, as when a network splits.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace pace::cluster {
 
 class Cable {
   public:
-    // What connects to port() is connected to `target`, both on loopback.
+    // A connection to port() is connected to `target`. Both are on loopback.
     explicit Cable(uint16_t target);
     ~Cable();
     Cable(const Cable&) = delete;
@@ -21,7 +21,8 @@ class Cable {
 
     uint16_t port() const { return port_; }
 
-    // Nothing passes any more; what is said meanwhile waits, as far as the ends' buffers reach.
+    // No bytes pass any more. Bytes that are sent meanwhile wait, as far as the ends' buffers have
+    // room.
     void cut() { set_passing(false); }
     void mend() { set_passing(true); }
 
@@ -39,7 +40,8 @@ class Cable {
     base::UniqueFd wakeup_;
     std::atomic<bool> passing_{true};
     std::atomic<bool> ended_{false};
-    std::vector<Wire> wires_;  // the thread's
+    // Used only by the thread.
+    std::vector<Wire> wires_;
     std::thread thread_;
 };
 

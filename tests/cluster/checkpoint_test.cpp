@@ -1,4 +1,5 @@
-// Checkpoints of parameter servers: what daemons that are killed, or gone for good, had kept is there again, with clocks that match it.
+// Checkpoint tests: daemons of a parameter server are killed, or gone for good. The model that they
+// had kept is restored, with clocks that match the model.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,12 +35,12 @@ void expect_model(const ServerWorker& worker, float value) {
     for (uint64_t i = 0; i < worker.elements(); ++i) ASSERT_EQ(worker.model(i), value) << i;
 }
 
-// Each makes its step of this clock.
+// Each worker makes its step of this clock.
 void push_all(Workers& workers, uint64_t clock) {
     for (auto& worker : workers) worker->finish(worker->push(clock));
 }
 
-// The files of all checkpoints of the job on the node's disk.
+// Returns the files of all checkpoints of the job on the node's disk.
 std::vector<std::string> files(const Cluster& cluster, size_t node) {
     std::vector<std::string> paths;
     const std::string folder =
@@ -49,7 +50,7 @@ std::vector<std::string> files(const Cluster& cluster, size_t node) {
     return paths;
 }
 
-// What they said last, for failure messages.
+// Returns the last lines of all trainers, for failure messages.
 std::string last_lines(std::vector<Process>& trainers) {
     constexpr size_t kLines = 6;
     std::string text;
@@ -62,7 +63,7 @@ std::string last_lines(std::vector<Process>& trainers) {
     return text + "\n";
 }
 
-// It is removed behind the caller's back.
+// Waits until the file is removed. The daemon removes it without telling the caller.
 bool is_removed(const std::string& path) {
     const Deadline deadline = soon();
     while (std::filesystem::exists(path) && std::chrono::steady_clock::now() < deadline)
@@ -70,7 +71,8 @@ bool is_removed(const std::string& path) {
     return !std::filesystem::exists(path);
 }
 
-// What an attempt that failed has begun to write goes behind the caller's back, too.
+// Waits until `count` files are left. The daemon also removes the files of a failed attempt without
+// telling the caller.
 bool are_left(const Cluster& cluster, size_t node, size_t count) {
     const Deadline deadline = soon();
     while (files(cluster, node).size() != count && std::chrono::steady_clock::now() < deadline)
@@ -78,7 +80,8 @@ bool are_left(const Cluster& cluster, size_t node, size_t count) {
     return files(cluster, node).size() == count;
 }
 
-// The trainer pulls for this step until it hears that the model is another one, which a broadcast gives it.
+// The trainer pulls for this step until it is told that the model is another one. A broadcast then
+// gives it that model.
 uint64_t go_back(ServerWorker& worker, uint64_t clock, const Cluster& cluster) {
     const Deadline deadline = soon();
     pace_status status = PACE_OK;
@@ -108,7 +111,7 @@ TEST(Checkpoints, ARestartedDaemonHasItsShardsAgainWithClocksThatMatch) {
     EXPECT_EQ(go_back(*workers[1], 3, cluster), 1U);
     expect_model(*workers[0], 4);
     expect_model(*workers[1], 4);
-    // All go on from there; the worker of the daemon that was killed is one that comes anew.
+    // All workers go on from this checkpoint. The worker of the killed daemon joins anew.
     workers[0]->finish(workers[0]->push(2));
     workers[2]->finish(workers[2]->broadcast(0));
     workers[2]->finish(workers[2]->push(workers[2]->info().iteration));
@@ -129,7 +132,7 @@ TEST(Checkpoints, WhatADaemonHadThatIsGoneForGoodOthersTakeOver) {
         EXPECT_EQ(go_back(*workers[i], 2, cluster), 1U);
         expect_model(*workers[i], 4);
     }
-    // The next one has copies on the nodes that are left, so that another may go.
+    // The next checkpoint has copies on the nodes that are left, so that another node may go.
     workers.pop_back();
     push_all(workers, 1);
     for (auto& worker : workers) worker->finish(worker->pull(2));
@@ -144,7 +147,7 @@ TEST(Checkpoints, WhatADaemonHadThatIsGoneForGoodOthersTakeOver) {
     }
 }
 
-// While one is written, which takes a while, two ask for the next.
+// Writing one checkpoint takes a while. Meanwhile two workers ask for the next one.
 TEST(Checkpoints, WhoAsksAtTheSameTimeGetsTheSameOne) {
     Cluster cluster({.nodes = 2});
     Workers workers = open(cluster, {.elements = 4'000'000}, {0, 1, 0});
@@ -158,6 +161,16 @@ TEST(Checkpoints, WhoAsksAtTheSameTimeGetsTheSameOne) {
         same = workers[1]->info().version == workers[2]->info().version;
     }
     EXPECT_TRUE(same) << "in none of twenty";
+}
+
+// Of the three daemons and the controller only the checkpoints are left.
+void start_all_anew(Cluster& cluster) {
+    for (size_t node = 0; node < 3; ++node) cluster.daemon(node).signal(SIGKILL);
+    for (size_t node = 0; node < 3; ++node) ASSERT_TRUE(cluster.daemon(node).wait(soon()));
+    cluster.kill_controller();
+    cluster.lose_journal();
+    cluster.start_controller();
+    for (size_t node = 0; node < 3; ++node) cluster.start_daemon(node);
 }
 
 TEST(Checkpoints, AnotherJobGoesOnFromTheNewestOne) {
@@ -174,13 +187,8 @@ TEST(Checkpoints, AnotherJobGoesOnFromTheNewestOne) {
         saved = workers[1]->model(0);
         workers[0]->finish(workers[0]->push(3));
     }
-    // All of it is started anew.
-    for (size_t node = 0; node < 3; ++node) cluster.daemon(node).signal(SIGKILL);
-    for (size_t node = 0; node < 3; ++node) ASSERT_TRUE(cluster.daemon(node).wait(soon()));
-    cluster.kill_controller();
-    cluster.lose_journal();
-    cluster.start_controller();
-    for (size_t node = 0; node < 3; ++node) cluster.start_daemon(node);
+    start_all_anew(cluster);
+    if (HasFatalFailure()) return;
     ServerJob again = job;
     again.shards = 0;
     again.tune = [](AskedSession& options) { options.set(PACE_OPT_SERVER_RESTORE, 1); };
@@ -195,7 +203,7 @@ TEST(Checkpoints, AnotherJobGoesOnFromTheNewestOne) {
         expect_model(*workers[i], saved);
     }
     for (auto& worker : workers) worker->finish(worker->push(worker->info().iteration));
-    // Fewer workers go on with what there is of it, too.
+    // Fewer workers can also go on with this checkpoint.
     workers[0]->finish(workers[0]->checkpoint());
     workers[0]->finish(workers[0]->pull(4));
     saved = workers[0]->model(0);
@@ -232,7 +240,7 @@ TEST(Checkpoints, AreMadeAtAnIntervalAndOlderOnesRemoved) {
     EXPECT_NE(status.find("checkpoint: at position"), std::string::npos) << status;
 }
 
-// Whatever moment it is: no checkpoint that was whole is lost, no model is torn, and training goes on.
+// The moment is arbitrary. No complete checkpoint is lost, no model is torn, and training goes on.
 TEST(Checkpoints, DaemonsAreKilledAtAnyStep) {
     constexpr size_t kNodes = 4;
     Cluster cluster({.nodes = kNodes});
@@ -243,14 +251,15 @@ TEST(Checkpoints, DaemonsAreKilledAtAnyStep) {
     while (cluster.pacectl(0, {"status"}).find("checkpoint: at") == std::string::npos)
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << cluster.state();
     for (size_t life = 0; life < 12; ++life) {
-        // A few steps more, and a little of the next.
+        // The trainer makes a few more steps and a little of the next one.
         Process& watched = trainers[(life + 1) % kNodes];
         for (size_t step = 0; step < 3 + life % 5; ++step)
             ASSERT_TRUE(watched.wait_for("step", soon())) << cluster.state() << cluster.logs();
         cluster.daemon(life % kNodes).signal(SIGKILL);
         ASSERT_TRUE(cluster.daemon(life % kNodes).wait(soon()));
         cluster.start_daemon(life % kNodes);
-        // The one whose daemon that was, too: it broadcasts, or its next call is a pull, which gives it the model as well.
+        // The trainer of the killed daemon goes on as well. It broadcasts, or its next call is a
+        // pull. Either gives it the model.
         for (Process& trainer : trainers) {
             let_step_from_now(trainer, 1, cluster);
             ASSERT_FALSE(HasFailure()) << life << last_lines(trainers);
@@ -278,7 +287,7 @@ TEST(Checkpoints, AFullDiskIsNamedAndOlderOnesAreLeft) {
     EXPECT_NE(complaint.find("node1"), std::string::npos) << complaint;
     EXPECT_TRUE(are_left(cluster, 1, 2));
     for (const std::string& path : before) EXPECT_TRUE(std::filesystem::exists(path)) << path;
-    // The model goes on, and the next one is made when there is room.
+    // The model goes on. The next checkpoint is made when there is room.
     workers[1]->finish(workers[1]->pull(2));
     expect_model(*workers[1], 4);
     ASSERT_TRUE(cluster.daemon(1).limit_files(RLIM_INFINITY));
@@ -295,7 +304,7 @@ TEST(Checkpoints, ADamagedFileIsReplacedByItsCopy) {
         for (auto& worker : workers) worker->finish(worker->pull(1));
         workers[0]->finish(workers[0]->checkpoint());
     }
-    // One of the two of each shard, behind the part that is read first.
+    // Damages one of the two copies of each shard, behind the part that is read first.
     std::vector<std::string> damaged;
     for (size_t node = 0; node < 3; ++node) {
         for (const std::string& path : files(cluster, node)) {
@@ -311,7 +320,7 @@ TEST(Checkpoints, ADamagedFileIsReplacedByItsCopy) {
     job.tune = [](AskedSession& options) { options.set(PACE_OPT_SERVER_RESTORE, 1); };
     Workers workers = open(cluster, job, {0, 1, 2});
     for (auto& worker : workers) {
-        // It may hear of a model that cannot be loaded first.
+        // The worker may first be told of a model that cannot be loaded.
         const Deadline deadline = soon();
         while (worker->session().wait(worker->broadcast(0)) == PACE_STALE &&
                std::chrono::steady_clock::now() < deadline) {

@@ -39,7 +39,8 @@ void Cluster::start_controller() {
         controller_endpoint_.empty() ? "tcp://" + host + ":0" : controller_endpoint_;
     std::vector<std::string> arguments{PACE_CONTROLLER, "--listen", listen, "--journal", journal()};
     if (options_.network != nullptr) arguments.emplace_back("--insecure");
-    // Sums of megabytes take a tenth of a second each under a sanitizer, and several in a row hold up a heartbeat.
+    // Under a sanitizer, sums of megabytes take a tenth of a second each. Several sums in a row
+    // delay a heartbeat.
     if (base::kSanitized) arguments.insert(arguments.end(), {"--liveness-min-ms", "1500"});
     arguments.insert(arguments.end(), options_.controller_flags.begin(),
                      options_.controller_flags.end());
@@ -146,7 +147,8 @@ std::string Cluster::logs() const {
     std::ostringstream all;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
         if (entry.path().extension() != ".log") continue;
-        // Line by line: inserting the buffer of an empty file would put the stream into a failed state.
+        // The file is copied line by line. Inserting the buffer of an empty file would put the
+        // stream into a failed state.
         all << "---- " << entry.path().filename().string() << "\n";
         std::ifstream file(entry.path());
         for (std::string line; std::getline(file, line);) all << line << "\n";

@@ -1,4 +1,5 @@
-// Cluster: a controller and its daemons on loopback, in a temporary directory that goes with it.
+// Cluster: a controller and its daemons on loopback. Their temporary directory is removed with the
+// Cluster.
 #pragma once
 
 #include <memory>
@@ -16,23 +17,25 @@ class Cluster {
   public:
     struct Options {
         size_t nodes = 1;
-        // Without: one daemon, with the controller in its process.
+        // Without a controller there is one daemon, which has the controller in its process.
         bool controller = true;
-        // Then: that one has a journal, too.
+        // Without a controller process: whether the controller in the daemon's process has a
+        // journal, too.
         bool journal = false;
         std::vector<std::string> daemon_flags = {};
         std::vector<std::string> controller_flags = {};
-        // By node: where it says that it is; empty: nothing.
+        // By node: the zone that the node reports. Empty means that no node reports a zone.
         std::vector<std::string> zones = {};
-        // Each daemon keeps checkpoints, in its checkpoints().
+        // Whether each daemon keeps checkpoints, in its checkpoints().
         bool checkpoints = true;
-        // This node's link to the controller can be cut.
+        // The link of this node to the controller can be cut.
         std::optional<size_t> cabled = std::nullopt;
-        // The daemons are at its first places, the controller at the one behind them; none: all are on loopback.
+        // The daemons are at the first places of this network, and the controller is at the next
+        // place. Null means that all are on loopback.
         const Network* network = nullptr;
     };
 
-    // Everything is up when this returns; GoogleTest failures if it is not.
+    // Returns when all processes are up. Records GoogleTest failures if they do not come up.
     explicit Cluster(Options options);
     ~Cluster();
     Cluster(const Cluster&) = delete;
@@ -52,37 +55,42 @@ class Cluster {
     const std::string& controller_endpoint() const { return controller_endpoint_; }
 
     void start_daemon(size_t node);
-    // Dead when this returns.
+    // The controller is dead when this function returns.
     void kill_controller();
-    // Of a controller that is dead.
+    // Removes the journal. The controller must be dead.
     void lose_journal() const;
-    // On the port that it had the first time, with the same journal.
+    // Starts the controller on the port that it had the first time, with the same journal.
     void start_controller();
 
-    // Stops it until all daemons have given it up, which is longer than it waits for any of them, and lets it go on.
+    // Stops the controller until all daemons have given it up, and then lets it go on. The stop
+    // lasts longer than the controller waits for any daemon.
     void freeze_controller();
 
-    // A trainer on the node: `trainer --endpoint … FLAGS`.
+    // Starts a trainer on the node: `trainer --endpoint … FLAGS`.
     Process trainer(size_t node, std::vector<std::string> flags);
-    // As many as world, spread over the nodes in blocks of equal size, rank by rank; every one has joined when this returns.
+    // Starts `world` trainers, spread over the nodes in blocks of equal size, rank by rank. Every
+    // trainer has joined when this function returns.
     std::vector<Process> trainers(size_t world, const std::vector<std::string>& flags);
 
-    // What `pacectl --endpoint … ARGUMENTS` prints; its exit status must be `status`.
+    // Returns what `pacectl --endpoint … ARGUMENTS` prints. The exit status of pacectl must be
+    // `status`.
     std::string pacectl(size_t node, const std::vector<std::string>& arguments, int status = 0);
 
-    // What the controller says of everything, for failure messages.
+    // Returns the controller's report on everything, for failure messages.
     std::string state();
-    // The logs of all processes, for failure messages.
+    // Returns the logs of all processes, for failure messages.
     std::string logs() const;
-    // How often the log of "controller" or of a node's daemon says this.
+    // Returns how often the log of "controller" or of a node's daemon contains this text.
     size_t said(const std::string& who, const std::string& text) const;
-    // Until it says so that often; false if it does not in time.
+    // Waits until the log contains the text that often. Returns false if this does not happen in
+    // time.
     bool wait_until_said(const std::string& who, const std::string& text, size_t times,
                          Deadline deadline) const;
 
   private:
     std::string controller_endpoint_for(size_t node);
-    // The arguments, as a command at a place of the network if there is one.
+    // Returns the arguments. If there is a network, returns them as a command at a place of the
+    // network.
     std::vector<std::string> at(size_t place, std::vector<std::string> arguments) const;
     std::string log(const std::string& who) const { return directory_ + "/" + who + ".log"; }
 
@@ -94,7 +102,8 @@ class Cluster {
     std::vector<Process> daemons_;
 };
 
-// How long anything that must happen may take on a slow, shared machine under a sanitizer. Not a performance figure.
+// The time that anything that must happen may take on a slow, shared machine under a sanitizer. It
+// is no performance figure.
 inline Deadline soon() {
     return within(std::chrono::seconds(30));
 }

@@ -1,5 +1,6 @@
-// Somebody who reaches the controller's port and sends as fast as it can, whatever that is, and reads nothing: it waits in its own
-// memory and not in the controller's, which serves the others meanwhile.
+// A client reaches the controller's port, sends any messages as fast as it can, and reads nothing.
+// The client's messages wait in its own memory and not in the controller's. Meanwhile the
+// controller serves the others.
 #include <zmq.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ namespace control = protocol::control;
 using Bytes = std::vector<std::byte>;
 
 constexpr size_t kMessages = 1'000'000;
-// Far less than what comes, and than the answers to it: of both, a number that is bounded waits.
+// Far less than the size of all messages, and of all answers to them. Only a bounded number of
+// messages and answers may wait.
 constexpr unsigned long kGrowthMaxKib = 30 * 1024;
 
 Bytes nonsense() {
@@ -41,7 +43,7 @@ Bytes copy_of(std::span<const std::byte> bytes) {
     return {bytes.begin(), bytes.end()};
 }
 
-// What a daemon says that is attached no more: each is answered.
+// A heartbeat of a daemon that is no longer attached. The controller answers each one.
 Bytes heartbeat() {
     protocol::EnvelopeWriter writer;
     auto& builder = writer.begin();
@@ -51,7 +53,7 @@ Bytes heartbeat() {
     return copy_of(writer.finish(7, 99, control::CreateHeartbeatDirect(builder, &workers)));
 }
 
-// The same of so many workers that it is as large as a message may be, nearly.
+// A heartbeat of so many workers that it is nearly as large as a message may be.
 Bytes large_heartbeat() {
     protocol::EnvelopeWriter writer;
     auto& builder = writer.begin();
@@ -105,7 +107,8 @@ class Sender {
     std::thread thread_;
 };
 
-// Many connections, on which one thread sends the same message in turn, wherever there is room.
+// Many connections. One thread sends the same message on all of them in turn, wherever there is
+// room.
 class Crowd {
   public:
     Crowd(const std::string& endpoint, Bytes message, int connections)
@@ -147,7 +150,8 @@ class Crowd {
     const Bytes message_;
     void* const context_ = zmq_ctx_new();
     std::vector<void*> sockets_;
-    std::vector<zmq_pollitem_t> room_;  // in their queues
+    // Tells which sockets have room in their queues.
+    std::vector<zmq_pollitem_t> room_;
     std::atomic<size_t> sent_ = 0;
     std::atomic<bool> over_ = false;
     std::thread thread_;
@@ -209,7 +213,8 @@ TEST_P(ControllerFlood, WaitsInItsSendersMemoryAndOthersAreServed) {
 }
 
 constexpr int kConnections = 150;
-// What may wait of each, and what the controller takes besides. Without a bound it was 64 messages of a mebibyte.
+// The memory that may wait for each connection, and the memory that the controller takes besides.
+// Without a bound, 64 messages of a mebibyte waited for each connection.
 constexpr unsigned long kWaitingMaxKib = kConnections * 7 * 1024 + kGrowthMaxKib;
 
 TEST(ControllerCrowd, OfLargeMessagesOnManyConnectionsTakesBoundedMemoryAndDaemonsAreHeard) {

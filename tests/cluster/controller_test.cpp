@@ -1,4 +1,5 @@
-// The way to the controller: one that is not there yet, and one that asks for keys.
+// Tests of the way to the controller: a controller that is not there yet, and one that asks for
+// keys.
 #include <csignal>
 #include <filesystem>
 
@@ -13,7 +14,7 @@ namespace {
 TEST(MissingController, IsToldAndTheDaemonGoesOnOnceItAppears) {
     Cluster cluster({.nodes = 1});
     cluster.kill_controller();
-    // A daemon that never saw its controller serves nevertheless.
+    // A daemon that has never seen its controller serves nevertheless.
     cluster.daemon(0).signal(SIGTERM);
     ASSERT_EQ(cluster.daemon(0).wait(soon()), 0) << cluster.logs();
     cluster.start_daemon(0);
@@ -31,7 +32,7 @@ TEST(MissingController, IsToldAndTheDaemonGoesOnOnceItAppears) {
     EXPECT_NE(findings.find("FAIL  controller"), std::string::npos) << findings;
     EXPECT_NE(findings.find("is pace-controller running"), std::string::npos) << findings;
 
-    // One trainer waits while the controller comes, another comes later.
+    // One trainer waits while the controller comes. Another trainer comes later.
     Process waiting = cluster.trainer(0, {"--world", "2", "--connect-ms", "60000"});
     cluster.start_controller();
     Process later = cluster.trainer(0, {"--world", "2", "--rank", "1"});
@@ -79,6 +80,22 @@ TEST_F(Curve, ClusterTrainsEncrypted) {
     for (Process& trainer : averaging) EXPECT_EQ(trainer.wait(soon()), 0) << cluster.logs();
 }
 
+// The command line of a daemon that is none of the cluster's.
+std::vector<std::string> guest_of(Cluster& cluster, const std::string& socket,
+                                  const std::vector<std::string>& keys) {
+    std::vector<std::string> arguments{PACED,
+                                       "--socket",
+                                       socket,
+                                       "--name",
+                                       "guest",
+                                       "--controller",
+                                       cluster.controller_endpoint(),
+                                       "--data-interface",
+                                       "lo"};
+    arguments.insert(arguments.end(), keys.begin(), keys.end());
+    return arguments;
+}
+
 TEST_F(Curve, DaemonsWithoutAKnownKeyServeNobodyAndDisturbNobodyAndBothSidesSayWhy) {
     Cluster cluster(with_keys(1));
     struct Guest {
@@ -95,17 +112,7 @@ TEST_F(Curve, DaemonsWithoutAKnownKeyServeNobodyAndDisturbNobodyAndBothSidesSayW
          "it expects a controller with another key"}};
     for (const auto& [keys, daemon_says, controller_says] : guests) {
         const std::string socket = path("guest.sock");
-        std::vector<std::string> arguments{PACED,
-                                           "--socket",
-                                           socket,
-                                           "--name",
-                                           "guest",
-                                           "--controller",
-                                           cluster.controller_endpoint(),
-                                           "--data-interface",
-                                           "lo"};
-        arguments.insert(arguments.end(), keys.begin(), keys.end());
-        Process guest(std::move(arguments), cluster.directory() + "/guest.log");
+        Process guest(guest_of(cluster, socket, keys), cluster.directory() + "/guest.log");
         ASSERT_TRUE(guest.wait_for("ready", soon())) << cluster.logs();
         const Deadline in_time = within(std::chrono::seconds(3));
         EXPECT_TRUE(cluster.wait_until_said("guest", daemon_says, 1, in_time)) << cluster.logs();

@@ -1,5 +1,5 @@
-// Crew: all workers of one job as sessions of the test's own process, each with one buffer of floats, so that a test says who
-// calls when.
+// Crew: all workers of one job as sessions of the test's own process. Each worker has one buffer of
+// floats. So a test decides which worker calls when.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ class Crew {
     using Verb = std::function<pace_request(Worker&)>;
 
     struct Options {
-        std::vector<size_t> nodes;  // by rank: the node that it is on
+        std::vector<size_t> nodes;  // the node of each rank
         Tune tune = {};
         uint64_t elements = 1000;
         int32_t op = PACE_OP_SUM;
@@ -32,15 +32,15 @@ class Crew {
     // Leaves the job in order.
     void leave(size_t rank) { workers_[rank].reset(); }
 
-    // Begins a reduce of a gradient with this value in every element.
+    // Begins a reduce of a gradient. Every element of the gradient has this value.
     pace_request call(size_t rank, double gradient);
-    // The same, and waits for its end; gives what the buffer has then.
+    // Does the same, and waits for the end. Returns the value that the buffer then has.
     double reduce(size_t rank, double gradient);
-    // What the worker's buffer has, the same everywhere.
+    // Returns the value in the worker's buffer. All elements are equal.
     double value(size_t rank) const;
     void set(size_t rank, double value);
 
-    // Everyone that is there calls it, and waits for its end.
+    // Every worker that is in the job makes this call, and waits for its end.
     void everyone(const Verb& verb);
     void barrier();
 
@@ -50,10 +50,10 @@ class Crew {
     std::vector<float*> data_;
 };
 
-// Ranks over nodes in turn: 0, 1, 2, 0, 1, …
+// Places ranks on nodes in turn: 0, 1, 2, 0, 1, …
 std::vector<size_t> in_turn(size_t world, size_t nodes);
 
-// Options of a job whose rounds wait for that many workers.
+// Options of a job. The name tells how many workers its rounds wait for.
 inline void solo(AskedSession& job) {
     job.set(PACE_OPT_QUORUM, "solo");
 }
@@ -70,7 +70,8 @@ inline Crew::Tune quorum_of(uint32_t count) {
     };
 }
 
-// Long enough that a call which must not end would have; a test that is right does not depend on it.
+// The time is long enough for a call that must not end to end by mistake. A correct test does not
+// depend on the time.
 inline constexpr int64_t kMomentMs = 20;
 
 }  // namespace pace::cluster

@@ -1,5 +1,6 @@
-// What must hold when the network is cut: between a node and everybody, between two nodes that both reach the controller, in one
-// direction. Skipped where no network can be made.
+// Cut tests: check what must hold when the network is cut. The cut is between a node and all
+// others, between two nodes that both reach the controller, or in one direction. The tests are
+// skipped where no network can be made.
 #include <algorithm>
 #include <cstdio>
 
@@ -14,9 +15,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// TCP repeats at doubling intervals: what was sent into a cut of this length is repeated 5 s after its end.
+// TCP sends again at doubling intervals. Data that was sent into a cut of this length is sent again
+// 5 s after the end of the cut.
 constexpr seconds kCut{8};
-// What is promised is 3 s and 1 s; the rest is for a machine that does much else.
+// The promised times are 3 s and 1 s. The rest is for a machine that does much else.
 constexpr double kStallDuringMs = 4500;
 constexpr double kStallAfterMs = 2500;
 
@@ -52,7 +54,7 @@ class Cuts : public testing::TestWithParam<const char*> {
         for (Process& trainer : trainers_) let_step(trainer, 20, *cluster_);
     }
 
-    // Reads what the trainers say meanwhile, so that none waits for us.
+    // Reads the trainers' output meanwhile, so that no trainer waits for the test.
     void pass(Deadline until) {
         while (std::chrono::steady_clock::now() < until) {
             trainers_[0].read_line(std::min(until, within(milliseconds(100))));
@@ -71,7 +73,7 @@ class Cuts : public testing::TestWithParam<const char*> {
         pass(cut_end_);
         network_->mend();
         mended_us_ = now_us();
-        // Everybody is back.
+        // All trainers are back.
         for (Process& trainer : trainers_) let_step_after(trainer, mended_us_);
         pass(within(seconds(3)));
         for (Process& trainer : trainers_) let_step(trainer, 2, *cluster_);
@@ -82,7 +84,7 @@ class Cuts : public testing::TestWithParam<const char*> {
             if (std::stoull(line->substr(line->find(' '))) > time_us) return;
     }
 
-    // The longest time without a step that begins in the interval.
+    // Returns the longest time without a step that begins in the interval.
     static double stall_ms(Process& trainer, uint64_t from_us, uint64_t to_us) {
         uint64_t longest = 0;
         uint64_t before = from_us;
@@ -119,8 +121,8 @@ std::string name_of(const testing::TestParamInfo<const char*>& info) {
     return info.param;
 }
 
-// All families stand on the same watch. Where a model is on the nodes, one that is gone takes its part along, which other tests
-// are about.
+// All families rely on the same watch. Where a model is on the nodes, a lost node takes its part of
+// the model along. Other tests are about that.
 class CutsOfANode : public Cuts {};
 INSTANTIATE_TEST_SUITE_P(Families, CutsOfANode, testing::Values("reduce"), name_of);
 class CutsOfALink : public Cuts {};
@@ -147,7 +149,8 @@ TEST_P(CutsOfALink, OfTwoNodesThatMissEachOtherOneIsLeftOutUntilTheyMeetAgain) {
     const std::string logs = cluster_->logs();
     EXPECT_NE(logs.find("no bytes from a node"), std::string::npos) << logs;
     EXPECT_NE(logs.find("bytes come from a node again"), std::string::npos) << logs;
-    // Each of the two nodes has a part of a model, which the other's worker misses; the third worker reaches all.
+    // Each of the two nodes has a part of the model that the other node's worker cannot reach. The
+    // third worker reaches all parts.
     const bool is_served = GetParam() == std::string("served");
     expect_short_stalls(is_served ? std::vector<size_t>{1} : std::vector<size_t>{0, 1});
     expect_no_line(trainers_, "wrong");

@@ -1,4 +1,4 @@
-// An operator drains a node.
+// Drain tests: an operator drains a node.
 #include <gtest/gtest.h>
 
 #include "cluster.h"
@@ -15,7 +15,7 @@ TEST(Drain, WorkersLeaveWithTheReasonAndTheOthersGoOn) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 0, 1, 1}});
     crew.barrier();
-    // It waits in a round for ranks that will not call.
+    // Rank 0 waits in a round for ranks that will not call.
     const pace_request waits = crew.call(0, 1);
     const std::string said = cluster.pacectl(0, {"node", "drain", "node1"});
     EXPECT_NE(said.find("node1 is drained"), std::string::npos) << said;
@@ -28,7 +28,7 @@ TEST(Drain, WorkersLeaveWithTheReasonAndTheOthersGoOn) {
         const std::string complaint = crew.worker(rank).complaint();
         EXPECT_NE(complaint.find("an operator drains node 'node1'"), std::string::npos)
             << complaint;
-        // For good.
+        // The refusal is permanent.
         EXPECT_EQ(crew.worker(rank).wait(crew.worker(rank).broadcast(0)), PACE_E_CLOSED);
     }
     EXPECT_NE(cluster.pacectl(1, {"status", "--json"}).find("\"draining\": true"),
@@ -71,7 +71,7 @@ TEST(Drain, OfANodeThatIsNotThereSaysSo) {
     EXPECT_NE(cluster.logs().find("there is no node 'nowhere'"), std::string::npos);
 }
 
-// A group forms of whoever is left.
+// A group forms of the workers that are left.
 TEST(Drain, AveragingGoesOnAmongTheOthers) {
     Cluster cluster({.nodes = 2});
     auto trainers = cluster.trainers(4, {"--mode", "average", "--steps", "1000000000",

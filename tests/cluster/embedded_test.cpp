@@ -1,4 +1,4 @@
-// The daemon as a library: trainers that host it in their own process.
+// The daemon as a library: trainers host a daemon in their own process.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 
 const std::string kLibrary = "PACE_LIBPACED=" LIBPACED;
 
-// The library is named for this process once, before it is loaded.
+// The path of the library is set for this process once, before the library is loaded.
 class Embedded : public testing::Test {
   protected:
     static void SetUpTestSuite() { setenv("PACE_LIBPACED", LIBPACED, 1); }
@@ -117,7 +117,8 @@ TEST_F(Embedded, AConfigurationThatIsWrongIsRefusedWithItsPlace) {
     EXPECT_NE(absent.complaint().find("absent.toml"), std::string::npos) << absent.complaint();
 }
 
-// The controller refuses a second daemon of the same name, which a daemon in a process of its own says in its log.
+// The controller refuses a second daemon of the same name. A daemon in a process of its own writes
+// this refusal to its log.
 TEST_F(Embedded, StandardErrorIsTheHosts) {
     Cluster cluster({.nodes = 1});
     const std::string file = cluster.directory() + "/host.toml";
@@ -135,7 +136,7 @@ TEST_F(Embedded, StandardErrorIsTheHosts) {
     EXPECT_EQ(text, "");
 }
 
-// Other threads may be reading it while the daemon's library is loaded.
+// Other threads may be reading the environment while the daemon's library is loaded.
 TEST_F(Embedded, TheHostsEnvironmentIsNotMovedUnderItsReaders) {
     if (std::getenv("UCX_MEM_EVENTS") != nullptr)
         GTEST_SKIP() << "the library was loaded by a test before this one";

@@ -1,4 +1,4 @@
-// What trainers get when nothing goes wrong.
+// Exchange tests: the results that trainers get when no process fails.
 #include <gtest/gtest.h>
 
 #include "cluster.h"
@@ -69,7 +69,8 @@ TEST(FourNodes, AverageInGroupsOfEveryPolicy) {
 TEST(FourNodes, EndWithTheSameModelEverywhere) {
     Cluster cluster({.nodes = 3});
     std::vector<Process> trainers;
-    // Started by hand: a worker that holds its place until the others are done keeps the job whole for the last sync.
+    // The workers are started by hand. One worker stays in the job until the others are done, so
+    // that the job is whole for the last sync.
     for (size_t rank = 0; rank < 6; ++rank)
         trainers.push_back(
             cluster.trainer(rank / 2, {"--mode", "average", "--world", "6", "--rank",

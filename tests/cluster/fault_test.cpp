@@ -1,4 +1,5 @@
-// What must hold when something dies or freezes (docs/architecture.md, "When something dies"). Every test prints its seed.
+// Fault tests: check what must hold when a process dies or freezes (docs/architecture.md, "When
+// something dies"). Every test prints its seed.
 #include <algorithm>
 #include <csignal>
 
@@ -19,7 +20,8 @@ uint64_t now_us() {
                                      .count());
 }
 
-// How long after `since` the trainer made its next step but one: the next may have been on its way already.
+// Returns how long after `since` the trainer made its second step. The first step after `since` may
+// have been under way already.
 double pause_ms(Process& trainer, uint64_t since, const Cluster& cluster) {
     int later = 0;
     while (const auto line = trainer.wait_for("step ", soon())) {
@@ -30,13 +32,13 @@ double pause_ms(Process& trainer, uint64_t since, const Cluster& cluster) {
     return 0;
 }
 
-// As the trainer calls a policy: a test's name has no dash.
+// Returns the name as the trainer calls a policy. A test's name has no dash.
 std::string words_of(std::string name) {
     std::replace(name.begin(), name.end(), '_', '-');
     return name;
 }
 
-// Trainers of a family, or of a policy of the averaging one.
+// Returns the flags for trainers of a family, or of a policy of the averaging family.
 std::vector<std::string> endless(const std::string& mode) {
     constexpr std::string_view kOnGpu = "gpu_";
     if (mode.starts_with(kOnGpu)) {
@@ -47,7 +49,7 @@ std::vector<std::string> endless(const std::string& mode) {
     constexpr std::string_view kOnGpus = "gpus_";
     if (mode.starts_with(kOnGpus)) {
         auto flags = endless(mode.substr(kOnGpus.size()));
-        // So many that the sums go from GPU to GPU.
+        // There are so many elements that the sums go from GPU to GPU.
         flags.insert(flags.end(), {"--on-own-gpu", "1", "--elements", "80000"});
         return flags;
     }
@@ -73,7 +75,8 @@ std::vector<std::string> endless(const std::string& mode) {
 
 class Faults : public testing::TestWithParam<const char*> {
   protected:
-    // Trainers and daemons find the simulated GPU; who does not ask for it does not see it.
+    // Trainers and daemons find the simulated GPU. A process that does not ask for a GPU does not
+    // see it.
     static void SetUpTestSuite() {
         simulated_gpu::set_environment(simulated_gpu::Nccl::present);
         setenv("PACED_PLUGINS", simulated_gpu::kPlugins, 1);
@@ -123,7 +126,8 @@ TEST_P(Faults, AFrozenTrainerIsNeverAReasonForAnotherToHang) {
     trainers[2].signal(SIGSTOP);
     for (const size_t rank : {0U, 1U, 3U}) let_step(trainers[rank], 50, cluster);
     trainers[2].signal(SIGCONT);
-    // It may have lines from before in its pipe; that it goes on shows in the sum of all.
+    // The trainer may have lines from before in its pipe. The sum of all steps shows that it goes
+    // on.
     let_step(trainers[2], 60, cluster);
     let_step(trainers[0], 20, cluster);
 }
@@ -171,8 +175,9 @@ TEST_P(Faults, AFrozenDaemonIsExcludedAndComesBackWhenItWakes) {
     let_step(trainers[0], 20, cluster);
 }
 
-// Rounds take longer than anything between them: nearly always the daemon has one under way, which the others give up. Nobody
-// tells it so: the controller that goes on without it has never heard of it.
+// Rounds take longer than anything between them. So the daemon nearly always has a round under way,
+// which the others give up. Nobody tells the daemon so, because the controller that goes on without
+// it has never heard of it.
 TEST_P(Faults, ADaemonThatIsFrozenInARoundComesBackToAnotherController) {
     Cluster cluster({.nodes = 2});
     auto flags = endless(GetParam());
@@ -188,7 +193,7 @@ TEST_P(Faults, ADaemonThatIsFrozenInARoundComesBackToAnotherController) {
     let_step(trainers[0], 5, cluster);
 }
 
-// The part without the controller waits, though its connections to the other nodes stand.
+// The node without the controller waits, though its connections to the other nodes stand.
 TEST_P(Faults, ANodeThatIsCutOffFromTheControllerWaitsAndComesBack) {
     Cluster cluster({.nodes = 3, .cabled = 2});
     auto trainers = cluster.trainers(6, endless(GetParam()));
@@ -225,7 +230,7 @@ TEST_P(Faults, AControllerThatDiesAndReturnsLosesNoIteration) {
     }
 }
 
-// The daemons remember what it had.
+// The daemons remember what the controller had.
 TEST_P(Faults, AControllerWithoutItsJournalLosesNoIteration) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, endless(GetParam()));
@@ -240,7 +245,7 @@ TEST_P(Faults, AControllerWithoutItsJournalLosesNoIteration) {
     expect_no_line(trainers, "wrong");
 }
 
-// It may be there before any member is back, and says nothing of a job that has begun.
+// The trainer may be back before any member is back. It says nothing of a job that has begun.
 TEST_P(Faults, ATrainerIsRestartedWhileTheJournalIsLost) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, endless(GetParam()));
@@ -258,7 +263,8 @@ TEST_P(Faults, ATrainerIsRestartedWhileTheJournalIsLost) {
     expect_no_line(trainers, "wrong");
 }
 
-// Frozen for longer than it waits for anybody, and than anybody waits for it: nobody is taken out, and no iteration is lost.
+// The controller is frozen for longer than it waits for any process, and than any process waits for
+// it. No worker is removed, and no iteration is lost.
 TEST_P(Faults, AFrozenControllerOnlyDelaysNewGroups) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, endless(GetParam()));
@@ -271,7 +277,8 @@ TEST_P(Faults, AFrozenControllerOnlyDelaysNewGroups) {
     expect_no_line(trainers, "wrong");
 }
 
-// Frozen for six times as long as anybody waits for it, with jobs that do not wait for it and one that does.
+// The controller is frozen for six times as long as any process waits for it. Some jobs do not wait
+// for the controller, and one job does.
 TEST(LongFreeze, OfTheControllerTakesNobodyOut) {
     Cluster cluster({.nodes = 3});
     std::vector<Process> trainers;
@@ -286,7 +293,7 @@ TEST(LongFreeze, OfTheControllerTakesNobodyOut) {
     const Deadline thaw = within(std::chrono::seconds(12));
     while (std::chrono::steady_clock::now() < thaw) {
         trainers[0].read_line(std::min(thaw, within(milliseconds(100))));
-        // So that none waits for us.
+        // Reads the output so that no trainer waits for the test.
         for (Process& trainer : trainers)
             while (trainer.read_line(within(milliseconds(0)))) {
             }
@@ -300,7 +307,7 @@ TEST(LongFreeze, OfTheControllerTakesNobodyOut) {
     EXPECT_EQ(logs.find("node-excluded"), std::string::npos) << logs;
 }
 
-// Anything, at any moment, several times over: nobody hangs, no number is wrong.
+// Random faults happen at random moments, several times. No process hangs, and no number is wrong.
 TEST_P(Faults, AStormLeavesTheRestTraining) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
     auto trainers = cluster.trainers(6, endless(GetParam()));

@@ -37,7 +37,8 @@ void let_step(Process& trainer, uint64_t steps, Cluster& cluster) {
 
 namespace {
 
-// What follows "step " in the last such line; empty: there is none.
+// Returns the text after "step " in the last line that has it. Empty means that there is no such
+// line.
 std::string newest_step_line(Process& trainer) {
     while (trainer.read_line(within(std::chrono::milliseconds(0)))) {
     }

@@ -1,4 +1,5 @@
-// Flood: a client that asks for buffers and frees them again, over and over, and waits for no answer.
+// Flood: a client that asks for buffers and frees them again, over and over. The client waits for
+// no answer.
 #pragma once
 
 #include <sys/socket.h>
@@ -47,7 +48,7 @@ class Flood {
     uint64_t answers() const { return answers_; }
 
   private:
-    static constexpr uint64_t kFloats = uint64_t{4} << 20U;  // of each buffer
+    static constexpr uint64_t kFloats = uint64_t{4} << 20U;  // the size of each buffer
 
     bool send(const flatbuffers::FlatBufferBuilder& packet) {
         return link_->send(packet, -1, soon()).ok();

@@ -1,4 +1,5 @@
-// Buffers on GPUs when something dies, is late, is canceled or is wrong.
+// GPU fault tests: buffers on GPUs when a process dies, is late, or makes a wrong call, or a call
+// is canceled.
 #include <poll.h>
 
 #include <atomic>
@@ -44,7 +45,7 @@ TEST_F(Gpu, ACallWithoutItsResultInTimeIsWaitedForAgain) {
     for (auto& worker : workers) EXPECT_EQ(worker->values(0), std::vector<float>(64, 2));
 }
 
-// Holds a stream from where it is queued until it is opened.
+// Holds a stream at the place where the gate is queued, until the gate is opened.
 class Gate {
   public:
     void hold(GpuWorker& worker) {
@@ -63,7 +64,7 @@ class Gate {
     std::atomic<bool> open_ = false;
 };
 
-// A worker's stream is held; the averages of the two others go on.
+// One worker's stream is held. The averages of the two other workers go on.
 void expect_that_nobody_is_held_by_a_stream(const Cluster& cluster) {
     Gate gate;
     GpuWorkers workers = open_gpu_workers(
@@ -107,7 +108,8 @@ TEST_F(Gpu, AStreamThatDoesNotComeHoldsNobodyWhoSharesAQueue) {
 }
 #endif
 
-// The first of two workers of a job: what it gives is 1 everywhere, and where its result is to go 7.
+// Opens the first of two workers of a job. Its contribution is 1 everywhere. The buffer for its
+// result has 7 everywhere.
 std::unique_ptr<GpuWorker> open_with_result(const Cluster& cluster) {
     GpuWorkers workers = open_gpu_workers(cluster, {.world = 2}, {0}, 500);
     EXPECT_NE(workers[0]->add_buffer(PACE_F32, 500), nullptr);
@@ -116,7 +118,8 @@ std::unique_ptr<GpuWorker> open_with_result(const Cluster& cluster) {
     return std::move(workers[0]);
 }
 
-// What is given is copied to the results when the stream has come: not for a call that was canceled before.
+// Contributions are copied to the results when the stream has come to the call. They are not copied
+// for a call that was canceled before.
 TEST_F(Gpu, ACanceledCallLeavesItsResultsAlone) {
     Gate gate;
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
@@ -132,7 +135,7 @@ TEST_F(Gpu, ACanceledCallLeavesItsResultsAlone) {
     ASSERT_EQ(worker.reduce_into(request, 0, 1), PACE_OK) << worker.error().message;
     ASSERT_EQ(pace_request_cancel(worker.session(), request, &error), PACE_OK);
     EXPECT_EQ(worker.wait(request), PACE_CANCELED) << worker.error().message;
-    // However far that one had come, nothing of it comes any more.
+    // However far the canceled call had come, it writes nothing any more.
     worker.fill(1, std::vector<float>(500, 9));
     EXPECT_EQ(worker.values(1), std::vector<float>(500, 9));
     EXPECT_EQ(pace_buffer_free(worker.session(), worker.buffer(1), &error), PACE_OK)
@@ -140,7 +143,7 @@ TEST_F(Gpu, ACanceledCallLeavesItsResultsAlone) {
     EXPECT_EQ(worker.values(0), std::vector<float>(500, 1));
 }
 
-// They hold what was given, or part of it.
+// The buffers hold the contributions or a part of the result.
 TEST_F(Gpu, ResultsOfADaemonThatDiedAreTorn) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
     const auto opened = open_with_result(cluster);
@@ -157,7 +160,7 @@ TEST_F(Gpu, ResultsOfADaemonThatDiedAreTorn) {
     EXPECT_EQ(worker.values(0), std::vector<float>(500, 1));
 }
 
-// Its copies may be half done, whatever its events say.
+// The daemon's copies may be half done, whatever its events say.
 TEST_F(Gpu, AResultOfADaemonThatDiedSinceIsLost) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
     GpuWorkers workers = open_gpu_workers(cluster, {}, {0}, 64);
@@ -168,7 +171,7 @@ TEST_F(Gpu, AResultOfADaemonThatDiedSinceIsLost) {
     cluster.daemon(0).signal(SIGKILL);
     ASSERT_TRUE(cluster.daemon(0).wait(soon()));
     cluster.start_daemon(0);
-    // Reconnects, so that the events are another daemon's.
+    // This call reconnects, so that the events are another daemon's.
     ASSERT_NE(workers[0]->add_buffer(PACE_F32, 8, pace_device{}), nullptr)
         << workers[0]->error().message;
     EXPECT_EQ(workers[0]->wait(request), PACE_E_DAEMON_GONE);
@@ -193,7 +196,7 @@ TEST_F(Gpu, WhatIsWrongIsNamedAndTheDaemonServesOn) {
     EXPECT_EQ(worker.error().status, PACE_E_INVALID);
     EXPECT_NE(std::string(worker.error().message).find("GPU 7"), std::string::npos);
     ASSERT_NE(worker.add_buffer(PACE_F32, 10), nullptr) << worker.error().message;
-    // On the host, beside the one on the GPU.
+    // This buffer is on the host, beside the one on the GPU.
     ASSERT_NE(worker.add_buffer(PACE_F32, 10, pace_device{}), nullptr);
     pace_request request{};
     EXPECT_EQ(worker.reduce(request), PACE_E_INVALID);

@@ -1,6 +1,8 @@
-// What the tests of buffers on GPUs share: which driver they and their daemons have, and workers.
+// The common parts of the tests of buffers on GPUs: the driver that the tests and their daemons
+// use, and workers.
 //
-// The tests run twice: with the simulated driver (tests/simulated_gpu) on every machine, and with the label gpu on one that has a GPU.
+// The tests run twice. They run with the simulated driver (tests/simulated_gpu) on every machine,
+// and with the label gpu on a machine that has a GPU.
 #pragma once
 
 #include <unistd.h>
@@ -22,14 +24,14 @@
 
 namespace pace::cluster {
 
-// Which driver this program and its daemons have; before anything else.
+// Sets the driver of this program and its daemons. This must happen before anything else.
 class Drivers : public testing::Environment {
   public:
     void SetUp() override {
 #ifdef PACE_SIMULATED_GPU_FOLDER
         simulated_gpu::use_simulated_gpu();
         simulated_gpu::set_environment(simulated_gpu::Nccl::present);
-        // GPUs that the daemons of no other test claim which runs now; at most four.
+        // At most four GPUs that no other running test's daemons claim.
         setenv("PACE_SIMULATED_GPU_FIRST", std::to_string(4 * getpid()).c_str(), 1);
 #endif
     }
@@ -57,7 +59,8 @@ inline std::vector<float> ramp(size_t count, float first) {
     return values;
 }
 
-// The number after this key in a JSON document; -1: there is none.
+// Returns the number after this key in a JSON document. -1 means that the document does not have
+// the key.
 inline int64_t number_in(const std::string& document, const std::string& key) {
     const size_t at = document.find('"' + key + "\": ");
     return at == std::string::npos ? -1 : std::stoll(document.substr(at + key.size() + 4));
@@ -65,7 +68,7 @@ inline int64_t number_in(const std::string& document, const std::string& key) {
 
 using GpuWorkers = std::vector<std::unique_ptr<GpuWorker>>;
 
-// One for each, on the node that is named.
+// Opens one worker for each of `nodes`, on that node.
 inline GpuWorkers open_gpu_workers(const Cluster& cluster, WorkerOptions options,
                                    const std::vector<size_t>& nodes, uint64_t count) {
     GpuWorkers workers;

@@ -1,4 +1,5 @@
-// Sums of buffers on several GPUs, of one node and of several: from GPU to GPU where NCCL is, otherwise by way of the hosts.
+// GPU group tests: sums of buffers on several GPUs, of one node and of several nodes. The sums go
+// from GPU to GPU where NCCL is present. Otherwise they go through the hosts.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -11,17 +12,19 @@
 namespace pace::cluster {
 namespace {
 
-// Where a worker is, and on which of the machine's GPUs its buffers are.
+// The node of a worker, and the number of the GPU that has its buffers.
 struct At {
     size_t node = 0;
     uint32_t gpu = 0;
 };
 
-// Before the driver is asked: the simulated one has so many.
+// Set before the driver is asked. The simulated driver has this number of GPUs.
 const int four_gpus = setenv("PACE_SIMULATED_GPUS", "4", 1);
 
-constexpr uint64_t kCount = 100'003;  // more than goes by the hosts for its size
-constexpr int kRoundsMax = 400;       // until the GPUs are connected
+// Larger than the sizes that go through the hosts.
+constexpr uint64_t kCount = 100'003;
+// The limit of rounds until the GPUs are connected.
+constexpr int kRoundsMax = 400;
 
 class GpuGroupsTest : public Gpu {
   protected:
@@ -48,7 +51,8 @@ class GpuGroupsTest : public Gpu {
         }
         return workers;
     }
-    // One round, in which each brings `round` and his rank, times his place in the buffer.
+    // Makes one round. Each worker contributes a ramp that begins at a number made of `round` and
+    // its rank.
     void sum(GpuWorkers& workers, int round, const Cluster& cluster) {
         std::vector<pace_request> requests(workers.size());
         float first = 0;
@@ -71,7 +75,7 @@ class GpuGroupsTest : public Gpu {
     int64_t among_gpus(Cluster& cluster, size_t node) {
         return number_in(cluster.pacectl(node, {"daemon", "--json"}), "sums_among_gpus");
     }
-    // Whether sums go from GPU to GPU at last.
+    // Returns whether sums go from GPU to GPU in the end.
     bool sums_until_among_gpus(GpuWorkers& workers, Cluster& cluster, size_t node) {
         const int64_t before = among_gpus(cluster, node);
         for (int round = 0; round < kRoundsMax && !HasFatalFailure(); ++round) {
@@ -91,7 +95,7 @@ TEST_F(GpuGroupsTest, SumsAmongNodesGoFromGpuToGpu) {
 
 TEST_F(GpuGroupsTest, SumsAmongTheGpusOfANodeDo) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
-    // Two trainers share a GPU: what they have is summed there first.
+    // Two trainers share a GPU. Their contributions are summed on this GPU first.
     GpuWorkers workers = open(cluster, {}, {{0, 0}, {0, 1}, {0, 0}});
     EXPECT_TRUE(sums_until_among_gpus(workers, cluster, 0)) << cluster.logs();
 }
@@ -109,7 +113,7 @@ TEST_F(GpuGroupsTest, MeansOfAllTypesAreRoundedOnce) {
     std::vector<pace_request> requests(2);
     for (int round = 0; round < kRoundsMax && among_gpus(cluster, 0) < 2; ++round) {
         for (size_t rank = 0; rank < 2; ++rank) {
-            // The sum of the third would be infinite, were it a half.
+            // The unscaled sum of the third buffer would be infinite as a half.
             workers[rank]->fill(0, std::vector<float>(kCount, rank == 0 ? 3.0F : 4.0F));
             workers[rank]->fill_with(1, std::vector<double>(kCount, rank == 0 ? 3e300 : 4e300));
             workers[rank]->fill_with(2, std::vector<uint16_t>(kCount, 0x7BFF));  // 65504
@@ -137,7 +141,8 @@ TEST_F(GpuGroupsTest, AveragesInGroupsDo) {
               .group_size = 2,
               .tune = [](AskedSession& job) { job.set(PACE_OPT_AVERAGE_WEIGHTS, "constant"); }},
              {{0, 0}, {1, 1}, {2, 2}});
-    // Two at a time, in turn: three communicators, as the groups come and go.
+    // Two workers average at a time, in turn. So there are three communicators as the groups come
+    // and go.
     std::vector<pace_request> requests(3);
     uint64_t iteration = 1;
     for (; iteration < kRoundsMax; ++iteration) {
@@ -212,7 +217,7 @@ TEST_F(GpuGroupsTest, CommunicatorsAreMadeAgainWhenThereIsNoRoomForAll) {
 
 #ifdef PACE_SIMULATED_GPU_FOLDER
 
-// Of one node, and of two.
+// The test runs for one node and for two nodes.
 TEST_F(GpuGroupsTest, WhatNcclFailsWithIsSaidAndSummedByTheHosts) {
     setenv("PACE_SIMULATED_NCCL_FAIL", "ncclAllReduce:5", 1);
     for (const At& second : {At{0, 1}, At{1, 1}}) {
@@ -230,7 +235,7 @@ TEST_F(GpuGroupsTest, WhatNcclFailsWithIsSaidAndSummedByTheHosts) {
     unsetenv("PACE_SIMULATED_NCCL_FAIL");
 }
 
-// The number of a communicator is of no use if the other node's library does not take it.
+// The number of a communicator is of no use if the other node's library does not accept it.
 TEST_F(GpuGroupsTest, NodesOfSeveralVersionsOfNcclGoByTheHosts) {
     Cluster cluster({.nodes = 2, .daemon_flags = flags()});
     cluster.daemon(1).signal(SIGKILL);
@@ -253,7 +258,8 @@ TEST_F(GpuGroupsTest, ANodeThatBeganAnewIsConnectedAgain) {
     cluster.daemon(1).signal(SIGKILL);
     ASSERT_TRUE(cluster.daemon(1).wait(soon()));
     cluster.start_daemon(1);
-    // Each calls again whenever its call has ended: the other's worker is back some rounds later.
+    // Each worker calls again when its call has ended, because the other node's worker is back some
+    // rounds later.
     const int64_t before = among_gpus(cluster, 1);
     std::vector<pace_request> requests(2);
     std::vector<bool> waits(2);
@@ -269,7 +275,7 @@ TEST_F(GpuGroupsTest, ANodeThatBeganAnewIsConnectedAgain) {
             waits[rank] = status == PACE_TIMEOUT;
             if (waits[rank]) continue;
             if (status == PACE_STALE) {
-                // It has missed rounds: it takes the other's model.
+                // The worker has missed rounds, so it takes the other worker's model.
                 ASSERT_EQ(workers[rank]->broadcast(requests[rank], 0), PACE_OK);
                 waits[rank] = true;
                 continue;

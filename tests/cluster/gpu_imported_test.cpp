@@ -1,4 +1,5 @@
-// Memory on GPUs that is the trainer's own: by a device pointer, or by a descriptor that the driver has exported.
+// Imported GPU memory tests: memory on GPUs that belongs to the trainer. It is given by a device
+// pointer, or by a descriptor that the driver has exported.
 #include <unistd.h>
 
 #include <csignal>
@@ -19,10 +20,10 @@ namespace {
 using namespace base::cuda;  // the driver's own names
 
 constexpr uint64_t kCount = 100'001;
-// Where in its block a pointer's memory begins, in elements.
+// The offset of a pointer's memory in its block, in elements.
 constexpr uint64_t kBehind = 1003;
 
-// As a framework has it, on the first GPU.
+// Memory as a framework has it, on the first GPU.
 class OwnGpuMemory {
   public:
     OwnGpuMemory(const TestGpu& gpu, bool is_exported) : gpu_(gpu) {
@@ -37,7 +38,7 @@ class OwnGpuMemory {
     ~OwnGpuMemory() {
         const auto scope = gpu_.enter();
         mapping_.reset();
-        EXPECT_EQ(driver().mem_free(block_), kSuccess);  // of none it does nothing
+        EXPECT_EQ(driver().mem_free(block_), kSuccess);  // if there is no block, this does nothing
     }
 
     void* data() const {
@@ -79,7 +80,8 @@ class OwnGpuMemory {
     base::UniqueFd fd_;
 };
 
-// Two workers with memory of their own; the parameter: whether it is exported as a descriptor.
+// Two workers with memory of their own. The parameter tells whether the memory is exported as a
+// descriptor.
 class ImportedOnGpu : public testing::TestWithParam<bool> {
   protected:
     void SetUp() override {
@@ -100,7 +102,7 @@ class ImportedOnGpu : public testing::TestWithParam<bool> {
                 << worker->error().message << cluster_->logs();
         }
     }
-    // By the trainer's own address.
+    // Fills through the trainer's own address.
     void fill(size_t rank, float first) {
         written_.push_back(ramp(kCount, first));
         gpu_->write(memory_[rank]->data(), written_.back().data(), kCount * sizeof(float),
@@ -174,7 +176,7 @@ TEST_F(Gpu, MemoryThatIsNotTheTrainersOwnThereIsRefusedByName) {
         return std::string(pace_status_name(worker.error().status)) + " " + worker.error().argument;
     };
     pace_buffer_options options = by_pointer.options();
-    // One element more than there is; the simulated driver rounds up to pages.
+    // This is one element more than the memory has. The simulated driver rounds up to pages.
     EXPECT_EQ(refusal(options, uint64_t{4} << 20U), "PACE_E_INVALID pointer");
     std::vector<float> host(16);
     options.pointer = host.data();
@@ -187,12 +189,12 @@ TEST_F(Gpu, MemoryThatIsNotTheTrainersOwnThereIsRefusedByName) {
     close(closed);
     options.fd = closed;
     EXPECT_EQ(refusal(options), "PACE_E_INVALID fd");
-    // All that left nothing behind.
+    // All these refusals left nothing behind.
     pace_buffer_options right = by_pointer.options();
     EXPECT_NE(worker.import_buffer(PACE_F32, kCount, right), nullptr) << worker.error().message;
 }
 
-// What is left of it is no successor's.
+// The memory that is left is given to no successor.
 TEST_F(Gpu, MemoryOfATrainerThatDiedIsNotKept) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
     auto worker = std::make_unique<GpuWorker>(WorkerOptions{.endpoint = cluster.endpoint(0)});

@@ -1,7 +1,9 @@
-// Buffers on GPUs, with real daemons: what trainers put there, sum, average and get back, in the order of their streams.
+// GPU tests: buffers on GPUs, with real daemons. Trainers write contributions, sum, average and
+// read results, in the order of their streams.
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -21,7 +23,7 @@ TEST_F(Gpu, GradientsAreSummedInTheOrderOfTheStreams) {
         for (int round = 0; round < 5; ++round) {
             std::vector<pace_request> requests(workers.size());
             for (size_t rank = 0; rank < workers.size(); ++rank) {
-                // Nobody waits for these copies: the call is ordered behind them.
+                // No thread waits for these copies, because the call is ordered behind them.
                 const std::vector<float> values =
                     ramp(kCount, static_cast<float>(rank * 10 + static_cast<size_t>(round)));
                 workers[rank]->fill(0, values);
@@ -47,7 +49,8 @@ TEST_F(Gpu, GradientsAreSummedInTheOrderOfTheStreams) {
     }
 }
 
-// What is made on the stream just before the call; a result that is read, and given, at once; memory that takes turns.
+// The contribution is made on the stream just before the call. The result is read, and contributed
+// again, at once. The two buffers take turns.
 TEST_F(Gpu, ResultsGoToOtherBuffers) {
     constexpr uint64_t kCount = 100'003;
     for (const std::vector<size_t>& nodes :
@@ -88,7 +91,7 @@ TEST_F(Gpu, ResultsElsewhereThanWhatIsGivenAreRefused) {
         << worker.error().message;
 }
 
-// DLManagedTensor, as DLPack's specification has it.
+// DLManagedTensor, as the specification of DLPack has it.
 struct Tensor {
     void* data;
     pace_device device;
@@ -101,7 +104,7 @@ struct Tensor {
     void (*deleter)(Tensor*);
 };
 
-// As a framework keeps what it was given, whatever becomes of the session.
+// A framework keeps its tensors, whatever becomes of the session.
 TEST_F(Gpu, TensorsOutliveTheirBufferAndSession) {
     constexpr uint64_t kCount = 3000;
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
@@ -133,7 +136,7 @@ bool is_readable(int fd, int timeout_ms) {
     return poll(&waiting, 1, timeout_ms) == 1;
 }
 
-// Also of results that come over by pieces, and of those that are made on the GPU.
+// The test covers results that arrive in pieces, and results that are made on the GPU.
 TEST_F(Gpu, TheDescriptorTellsOfResultsThatAreThere) {
     Cluster cluster({.nodes = 2, .daemon_flags = flags()});
     for (const std::vector<size_t>& nodes :
@@ -179,7 +182,7 @@ TEST_F(Gpu, HostAndDeviceMeetInOneExchange) {
     EXPECT_EQ(second[0], 7);
 }
 
-// A member on the host among them, and buffers of several sizes.
+// One member is on the host, and the buffers have several sizes.
 TEST_F(Gpu, LargeSumsAmongNodesAreCopiedWhileTheyTravel) {
     constexpr uint64_t kMany = 1'500'001;
     Cluster cluster({.nodes = 2, .daemon_flags = flags()});
@@ -234,7 +237,7 @@ TEST_F(Gpu, ModelsAreBroadcastAndAveraged) {
     }
 }
 
-// Members on one GPU of one node: nothing comes to the host. With others it does.
+// If all members are on one GPU of one node, nothing comes to the host. Otherwise something does.
 TEST_F(Gpu, MembersOfOneGpuAreSummedThereWithAnyWeights) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
     GpuWorkers workers = open_gpu_workers(
@@ -259,7 +262,8 @@ TEST_F(Gpu, MembersOfOneGpuAreSummedThereWithAnyWeights) {
     EXPECT_EQ(number_in(document, "sums_on_device"), 4) << document;
 }
 
-// A trainer that takes a rank again gets the model from the GPU of one that went on, as it is there by now.
+// A trainer that takes a rank again gets the model from the GPU of a trainer that went on. It gets
+// the current model.
 TEST_F(Gpu, ANewcomerGetsTheModelFromTheGpu) {
     Cluster cluster({.nodes = 1, .daemon_flags = flags()});
     const WorkerOptions options{.policy = PACE_POLICY_PARTIAL_REDUCE, .group_size = 2};
@@ -314,6 +318,32 @@ TEST_F(Gpu, ADescriptionFitsOtherLibraries) {
     EXPECT_EQ(info.device.type, PACE_DEVICE_CPU);
     EXPECT_EQ(info.dl_type_code, 4);
     EXPECT_STREQ(info.typestr, "");
+}
+
+// Returns `pacectl status --json` of a cluster, once the status contains the words.
+std::string status_with(Cluster& cluster, const std::string& words) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    std::string status;
+    do status = cluster.pacectl(0, {"status", "--json"});
+    while (status.find(words) == std::string::npos && std::chrono::steady_clock::now() < end);
+    EXPECT_NE(status.find(words), std::string::npos) << status;
+    return status;
+}
+
+TEST_F(Gpu, AreInTheStatusWithTheMemoryInUseOnceADaemonHasOpenedThem) {
+    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+    EXPECT_GT(number_in(status_with(cluster, "\"memory_used_bytes\": null"), "memory_bytes"), 0);
+    constexpr uint64_t kCount = 1'000'000;
+    const GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 1}, kCount);
+    int64_t used = 0;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (used < static_cast<int64_t>(kCount * sizeof(float)) &&
+           std::chrono::steady_clock::now() < end) {
+        const std::string now = cluster.pacectl(0, {"status", "--json"});
+        if (now.find("\"memory_used_bytes\": null") != std::string::npos) continue;
+        used = number_in(now, "memory_used_bytes");
+    }
+    EXPECT_GE(used, static_cast<int64_t>(kCount * sizeof(float)));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Top-k reductions of gradients on GPUs, cut there: everything is, bit for bit, what it is with gradients on hosts.
+// GPU top-k tests: top-k reductions of gradients that are on GPUs and are cut there. Every result
+// equals, bit for bit, the result with gradients on hosts.
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -22,7 +23,7 @@ struct Tensor {
     size_t element_bytes() const { return type == PACE_F64 ? 8 : type == PACE_F32 ? 4 : 2; }
 };
 
-// What it costs to copy less than 256 KiB is not worth a kernel.
+// Copying less than 256 KiB is cheaper than a kernel.
 const std::vector<Tensor> kGradient{{PACE_F32, 50'001}, {PACE_F32, 17'777}};
 const std::vector<size_t> kPlaces{0, 0, 1, 2};
 
@@ -36,7 +37,7 @@ Tune top_k(const std::string& compression, const Tune& more = {}) {
     };
 }
 
-// Few greater elements among many small ones, of a type.
+// Returns a gradient of the tensor's type, with few greater elements among many small ones.
 std::vector<std::byte> gradient(const Tensor& tensor, base::Random& random) {
     std::vector<std::byte> bytes(tensor.count * tensor.element_bytes());
     for (uint64_t i = 0; i < tensor.count; ++i) {
@@ -45,7 +46,7 @@ std::vector<std::byte> gradient(const Tensor& tensor, base::Random& random) {
         const auto single = static_cast<float>(value);
         if (tensor.type == PACE_F64) std::memcpy(at, &value, sizeof(value));
         if (tensor.type == PACE_F32) std::memcpy(at, &single, sizeof(single));
-        // Of halves the bits alone: the sign, and exponents about the middle.
+        // Halves get random bits: the sign, and exponents about the middle.
         const auto half =
             static_cast<uint16_t>(random.below(2) << 15U | 0x3000U | random.below(0xFFF));
         if (tensor.element_bytes() == 2) std::memcpy(at, &half, sizeof(half));
@@ -53,7 +54,7 @@ std::vector<std::byte> gradient(const Tensor& tensor, base::Random& random) {
     return bytes;
 }
 
-// The workers of one job, of whom some have their buffers on the GPU.
+// The workers of one job. Some of them have their buffers on the GPU.
 class Job {
   public:
     Job(Cluster& cluster, const std::string& name, const Tune& tune,
@@ -83,7 +84,7 @@ class Job {
                 << workers_[rank]->error().message;
     }
 
-    // All that came out of a round for whoever is first, after all have got the same.
+    // Returns the first worker's results of a round, after checking that all workers got the same.
     std::vector<std::byte> round(base::Random random) {
         const auto requests = begin(random);
         for (size_t rank = 0; rank < workers_.size(); ++rank)
@@ -112,7 +113,7 @@ class Job {
         return request;
     }
 
-    // What is owed, over all workers' buffers.
+    // Returns the residuals, over all workers' buffers.
     std::vector<std::byte> owed() {
         std::vector<std::byte> all;
         for (size_t rank = 0; rank < workers_.size(); ++rank) {
@@ -122,7 +123,7 @@ class Job {
         }
         return all;
     }
-    // Something more of what is.
+    // Adds to the residuals.
     void owe(base::Random random) {
         for (size_t rank = 0; rank < workers_.size(); ++rank) {
             fill(rank, random);
@@ -135,7 +136,7 @@ class Job {
 
     GpuWorker& at(size_t rank) { return *workers_[rank]; }
     const char* complaint(size_t rank) const { return workers_[rank]->error().message; }
-    // A worker's own affair.
+    // Makes a call that concerns only this worker.
     template <typename Verb>
     pace_status try_call(size_t rank, Verb verb) {
         const auto buffers = this->buffers(rank);
@@ -151,7 +152,7 @@ class Job {
     Worker& worker(size_t rank) { return workers_[rank]->worker(); }
     pace_session* session(size_t rank) { return workers_[rank]->session(); }
 
-    // On which fill() writes.
+    // The stream is the one on which fill() writes.
     void follow_stream(size_t rank, pace_call& ret_call) const {
         if (!on_gpu_[rank]) return;
         ret_call.device = on_gpu(0);
@@ -302,7 +303,7 @@ TEST_F(GpuTopK, WhatIsOwedFollowsToTheHostAndBack) {
     EXPECT_EQ(cut_there(0), 4);
 }
 
-// Whoever has just come may ask while the others' reduction is under way.
+// A worker that has just come may ask for residuals while the others' reduction is under way.
 TEST_F(GpuTopK, WhatIsOwedIsAskedForAtAnyTime) {
     const Tune tune = top_k("spardl");
     Job here(*cluster_, "host", tune, kGradient, nobody);
@@ -314,11 +315,13 @@ TEST_F(GpuTopK, WhatIsOwedIsAskedForAtAnyTime) {
     both();
     const auto owed = here.owed();
     ASSERT_EQ(job.owed(), owed);
-    // The second of its node begins anew: it is no member of what comes until it has the model.
+    // The second worker of its node begins anew. It is no member of the next rounds until it has
+    // the model.
     job.begin_anew(1, "gpu", tune);
     base::Random random(random_.next());
     const pace_request first = job.begin_one(0, random);
-    // Taken before the reduction has begun, refused as long as it is under way.
+    // The load is accepted before the reduction has begun, and refused while the reduction is under
+    // way.
     pace_status loaded = PACE_OK;
     for (const Deadline end = soon();
          loaded == PACE_OK && std::chrono::steady_clock::now() < end;) {
@@ -335,7 +338,7 @@ TEST_F(GpuTopK, WhatIsOwedIsAskedForAtAnyTime) {
 }
 
 #ifdef PACE_SIMULATED_GPU_FOLDER
-// A GPU that fails while something is cut costs no round, and is not asked again.
+// A GPU that fails during a cut costs no round. The daemon does not use that GPU again.
 class GpuTopKFails : public Gpu {
   protected:
     static std::unique_ptr<Cluster> failing(const char* variable, const char* what) {
@@ -350,7 +353,8 @@ class GpuTopKFails : public Gpu {
     }
 };
 
-// Of what a kernel has refused nothing is in a result, and what was owed comes back: as if there were no GPUs.
+// Nothing that a kernel has refused is in a result, and the residuals come back, as if there were
+// no GPUs.
 TEST_F(GpuTopKFails, ByItsKernelsNothingIsLost) {
     for (const char* what : {"sum:6", "top_k:4", "gather:3"}) {
         SCOPED_TRACE(what);
@@ -369,7 +373,7 @@ TEST_F(GpuTopKFails, ByItsKernelsNothingIsLost) {
     }
 }
 
-// Also if it fails when others have the result, or altogether, with all that was owed there.
+// The GPU may also fail when others have the result, or fail altogether, with all its residuals.
 TEST_F(GpuTopKFails, RoundsGoOn) {
     for (const auto& [variable, what] :
          {std::pair("PACE_SIMULATED_KERNEL_FAIL", "scatter:6"),

@@ -1,4 +1,5 @@
-// GpuWorker: a session of the test's own process whose buffers are on a GPU, with a stream on which it makes and reads them.
+// GpuWorker: a session of the test's own process whose buffers are on a GPU. The worker writes and
+// reads the buffers on a stream.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,14 @@
 
 namespace pace::cluster {
 
-// The driver that the tests use, its first device and that one's context. Fails the test if there is none; the simulated one always is.
+// The driver that the tests use, its first device and the context of that device. The test fails if
+// there is no device. The simulated device is always there.
 class TestGpu {
   public:
     static const base::cuda::CudaDriver& driver() { return **base::cuda::CudaDriver::get(); }
-    // Empty: there is one. Otherwise why not.
+    // Returns an empty string if there is a device. Otherwise returns the reason why there is none.
     static std::string absence();
-    // The same of so many.
+    // Returns the same for `wanted` devices.
     static std::string too_few(int wanted);
 
     explicit TestGpu(int ordinal = 0);
@@ -30,7 +32,7 @@ class TestGpu {
     base::cuda::ContextScope enter() const { return {driver(), context_}; }
     base::cuda::CUstream stream();
     void write(void* device, const void* from, size_t bytes, base::cuda::CUstream stream) const;
-    // When the stream has come to it.
+    // Reads when the stream has come to this call.
     void read(void* to, const void* device, size_t bytes, base::cuda::CUstream stream) const;
 
   private:
@@ -52,19 +54,19 @@ class GpuWorker {
     TestGpu& gpu() { return gpu_; }
     base::cuda::CUstream stream() const { return stream_; }
     const pace_request_info& info() const { return info_; }
-    // Of the last call here that failed.
+    // Returns the error of the last call of this worker that failed.
     const pace_error& error() const { return error_; }
 
-    // One more buffer; every verb names all of them. Null if it failed.
+    // Adds a buffer. Every call names all buffers. Returns null on a failure.
     void* add_buffer(int32_t type, uint64_t count, pace_device device);
     void* add_buffer(int32_t type, uint64_t count);
     void* import_buffer(int32_t type, uint64_t count, const pace_buffer_options& options);
     const pace_buffer& buffer(size_t index) const { return buffers_[index]; }
 
-    // Queued on the worker's stream.
+    // Writes the values. The write is queued on the worker's stream.
     void fill(size_t index, const std::vector<float>& values);
     std::vector<float> values(size_t index);
-    // The same of another type, bit by bit.
+    // Does the same with another type, bit by bit.
     template <typename T>
     void fill_with(size_t index, const std::vector<T>& values) {
         const auto bytes = std::as_bytes(std::span(values));
@@ -80,7 +82,7 @@ class GpuWorker {
     void read(size_t index, std::span<std::byte> to);
 
     pace_status reduce(pace_request& ret_request, int32_t op = PACE_OP_SUM);
-    // The sum of one buffer, into another.
+    // Begins a sum of one buffer into another.
     pace_status reduce_into(pace_request& ret_request, size_t given, size_t result);
     pace_status average(pace_request& ret_request, uint64_t iteration);
     pace_status broadcast(pace_request& ret_request, uint32_t root);
@@ -88,7 +90,7 @@ class GpuWorker {
     pace_status wait_on_stream(pace_request request);
 
   private:
-    // The call follows the stream.
+    // Makes the call follow the stream.
     void order(pace_call& ret_call) const;
 
     void write(size_t index, std::vector<std::byte> bytes);
@@ -101,8 +103,10 @@ class GpuWorker {
     uint32_t ordinal_;
     std::vector<pace_buffer> buffers_;
     std::vector<Memory> memory_;
-    std::deque<std::vector<std::byte>> written_;  // until the stream has come to it
-    TestGpu gpu_;                                 // waits for its streams in the end
+    // Kept until the stream has written them.
+    std::deque<std::vector<std::byte>> written_;
+    // Its destructor waits for its streams.
+    TestGpu gpu_;
     base::cuda::CUstream stream_;
     bool is_on_gpu_ = false;
     pace_request_info info_ = PACE_REQUEST_INFO_INIT;

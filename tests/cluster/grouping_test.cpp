@@ -1,4 +1,5 @@
-// Who averages with whom, as jobs and nodes are set up: on a communication graph, in zones, by the policy that chooses.
+// Grouping tests: which workers average together. The job or the nodes decide this: by a
+// communication graph, by zones, or by the policy that chooses.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -17,7 +18,7 @@ nlohmann::json job_of(Cluster& cluster) {
 }
 
 TEST(Grouping, PairsKeepToTheCommunicationGraph) {
-    // A line of five workers.
+    // The graph is a line of five workers.
     const std::vector<uint32_t> edges{0, 1, 2, 1, 2, 3, 3, 4};
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = in_turn(5, 2), .tune = [&](AskedSession& job) {
@@ -26,7 +27,8 @@ TEST(Grouping, PairsKeepToTheCommunicationGraph) {
                         }});
     for (uint32_t rank = 0; rank < 5; ++rank) crew.set(rank, rank);
     std::atomic<uint64_t> pairs = 0;
-    // Each at its own pace; whoever has done enough leaves, so that nobody waits for it.
+    // Each worker runs at its own pace. A worker that has done enough leaves, so that no other
+    // worker waits for it.
     std::vector<std::thread> trainers;
     for (uint32_t rank = 0; rank < 5; ++rank)
         trainers.emplace_back([&, rank] {
@@ -58,7 +60,7 @@ TEST(Grouping, AGraphThatIsNotConnectedIsRefusedByName) {
     EXPECT_NE(worker.complaint().find("edges"), std::string::npos) << worker.complaint();
 }
 
-// Every element is a whole number, so that no way of summing rounds.
+// Every element is a whole number, so that no order of summing rounds.
 TEST(Grouping, NodesOfTwoZonesSumAsOthersDo) {
     Cluster cluster({.nodes = 5, .zones = {"a/rack-1", "a/rack-1", "b", "b", "b"}});
     Crew crew(cluster, {.nodes = {0, 1, 2, 3, 4, 4}, .elements = 200'000});
@@ -96,7 +98,7 @@ TEST(Grouping, ThePolicyThatChoosesAveragesAndSaysWhatItHasChosen) {
     Crew crew(cluster, {.nodes = in_turn(4, 2),
                         .tune = [](AskedSession& job) { job.policy = PACE_POLICY_AUTO; }});
     for (uint32_t rank = 0; rank < 4; ++rank) crew.set(rank, rank);
-    // Until it has seen enough steps to say why.
+    // The workers go on until the policy has seen enough steps to give its reason.
     std::atomic<bool> enough = false;
     std::vector<std::thread> trainers;
     for (uint32_t rank = 0; rank < 4; ++rank)

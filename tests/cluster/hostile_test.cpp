@@ -1,4 +1,5 @@
-// Clients that want more than is theirs: each costs its own user, up to a limit, and nobody else.
+// Hostile client tests: clients ask for more than their share. Each costs only its own user, up to
+// a limit.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -31,7 +32,7 @@ Cluster::Options one_daemon(std::vector<std::string> flags = {}) {
     return {.nodes = 1, .controller = false, .daemon_flags = std::move(flags)};
 }
 
-// Somebody trains here as if nothing were.
+// Expects that a trainer on this cluster is served as usual.
 void expect_served(const Cluster& cluster, const std::string& job) {
     Worker worker({.endpoint = cluster.endpoint(0), .job = job});
     ASSERT_EQ(worker.opened(), PACE_OK) << worker.complaint();
@@ -39,7 +40,7 @@ void expect_served(const Cluster& cluster, const std::string& job) {
     worker.finish(worker.reduce());
 }
 
-// Bytes of trainers' buffers that the process holds, as the kernel says.
+// Returns the bytes of trainers' buffers that the process holds, as the kernel tells.
 uint64_t buffer_bytes(pid_t pid) {
     uint64_t bytes = 0;
     std::error_code gone;
@@ -54,7 +55,7 @@ uint64_t buffer_bytes(pid_t pid) {
     return bytes;
 }
 
-// Until the daemon says that it keeps no more than this for all users.
+// Waits until the daemon reports that it keeps no more than `bytes` for all users.
 bool comes_down_to(RawClient& observer, uint64_t bytes) {
     for (const Deadline end = soon(); std::chrono::steady_clock::now() < end;) {
         const auto document = nlohmann::json::parse(observer.document());
@@ -63,7 +64,8 @@ bool comes_down_to(RawClient& observer, uint64_t bytes) {
     return false;
 }
 
-// Its rank may be another's still, whose end the daemon has not seen, or whose job is kept for a moment.
+// Joins again and again. The client's rank may still be held by a client whose end the daemon has
+// not seen, or by a job that is kept for a moment.
 bool joins_soon(RawClient& client, const std::string& job) {
     for (const Deadline end = soon(); std::chrono::steady_clock::now() < end;)
         if (client.join(job)) return true;
@@ -92,7 +94,8 @@ TEST(Hostile, AModelThatDoesNotFitIsRefusedWithTheSettingsName) {
     expect_served(cluster, "another");
 }
 
-// Each of two jobs fits, and both together do not: the daemon finds that when it is to make the second one's shard.
+// Each of two jobs fits, but both together do not. The daemon finds this when it is about to make
+// the shard of the second job.
 TEST(Hostile, AShardThatDoesNotFitAnyMoreEndsRequestsAndNothingElse) {
     Cluster cluster(one_daemon({"--user-bytes-max", "64MiB"}));
     const auto serve = [&](const std::string& job) {
@@ -148,12 +151,12 @@ TEST(Hostile, WhatTheDeadLeaveGoesWhenItsTimeIsOver) {
     EXPECT_EQ(buffer_bytes(cluster.daemon(0).pid()), 0U);
 }
 
-// The loop's longest callback, as the daemon says.
+// Returns the duration of the loop's longest callback, as the daemon reports it.
 double longest_ms(RawClient& observer) {
     return nlohmann::json::parse(observer.document()).at("loop").at("longest_ms").get<double>();
 }
 
-// Each of them would take the loop some milliseconds.
+// Freeing each of these buffers in the loop would take some milliseconds.
 TEST(Hostile, BuffersThatGoAllAtOnceHoldNobodyUp) {
     constexpr int kBuffers = 200;
     Cluster cluster(one_daemon({"--buffers-keep-s", "1"}));
@@ -189,7 +192,7 @@ TEST(Hostile, ATrainerThatComesBackFindsItsBuffersAndAnotherUserDoesNot) {
         EXPECT_TRUE(buffer->restored);
     }
     if (geteuid() != 0) GTEST_SKIP() << "only root can be two users";
-    // The job has no worker any more and is deleted; then its name is another user's.
+    // The job has no worker any more and is deleted. Then another user takes its name.
     ASSERT_EQ(chmod(cluster.directory().c_str(), 0755), 0);
     ASSERT_EQ(chmod(cluster.socket(0).c_str(), 0666), 0);
     RawClient thief = RawClient::as_user(cluster.socket(0), 1002);
@@ -222,7 +225,7 @@ TEST(Hostile, ConnectionsOfOneUserLeaveOthersTheirs) {
     EXPECT_TRUE(welcome) << "where one has gone, another may come";
 }
 
-// The children of this process may have so many open files, until this ends.
+// Limits the number of open files of this process's children, while this object lives.
 class FewDescriptors {
   public:
     explicit FewDescriptors(rlim_t most) {
@@ -261,7 +264,8 @@ TEST(Hostile, ClientsAreRefusedBeforeTheDescriptorsForPeersAreGone) {
             ASSERT_EQ(second.opened(), PACE_OK) << second.complaint();
             second.add_floats(1000, 1);
             const pace_request theirs = second.broadcast(0);
-            // A worker that returns is given a model when the other calls, which may have been alone before.
+            // A worker that returns is given a model when the other worker calls. The other
+            // worker's earlier call may have run alone.
             const Deadline in_time = soon();
             pace_status came = PACE_TIMEOUT;
             while (came == PACE_TIMEOUT && std::chrono::steady_clock::now() < in_time) {

@@ -1,4 +1,5 @@
-// Memory of the trainer's own in calls of real daemons: memfds that they map, and what is copied.
+// Imported memory tests: memory that belongs to the trainer in calls of real daemons. The daemons
+// map memfds, and copy other memory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ namespace {
 // More than two pieces of 4 MiB.
 constexpr uint64_t kElements = uint64_t{5} << 19U;
 
-// As a trainer has it: memory of its own, made before there was a session.
+// Memory as a trainer has it, made before there was a session.
 class OwnMemory {
   public:
     explicit OwnMemory(bool is_memfd) : heap_(is_memfd ? 0 : kElements) {
@@ -61,7 +62,7 @@ class OwnMemory {
     void* mapped_ = nullptr;
 };
 
-// Workers on two nodes. The parameter: whether their memory is a memfd.
+// Workers on two nodes. The parameter tells whether their memory is a memfd.
 class Imported : public testing::TestWithParam<bool> {
   public:
     void open(const std::string& policy, const std::vector<size_t>& nodes = {0, 1}) {
@@ -141,7 +142,7 @@ TEST_P(Imported, GoesOnWithANewDaemon) {
     cluster_.start_daemon(0);
     memory_[0]->fill(3);
     EXPECT_EQ(wait(0, broadcast(0)), PACE_OK) << error_.message;
-    // Rank 0 goes on, alone until rank 1 has its model and calls with it.
+    // Rank 0 goes on alone until rank 1 has its model and calls with it.
     pace_request own = reduce(0);
     pace_request other = broadcast(1);
     bool has_model = false;

@@ -1,4 +1,4 @@
-// Who may join, with what, and what a wrong guest is told.
+// Join tests: which workers may join, with which options, and what a wrong client is told.
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
@@ -102,7 +102,8 @@ TEST(Query, ADaemonTellsOfItselfAndTheCluster) {
 
 TEST(Join, ARankIsFreeAgainWhenItsHolderHasLeft) {
     Cluster cluster({.nodes = 2});
-    // The word that it is free must not be overtaken by the next one who asks, through the other node.
+    // The next worker asks through the other node. Its request must not overtake the message that
+    // the rank is free.
     for (size_t i = 0; i < 20; ++i) {
         const Worker holder({.endpoint = cluster.endpoint(i % 2), .rank = 1, .world = 3});
         ASSERT_EQ(holder.opened(), PACE_OK) << "the " << i << "th: " << holder.complaint();
@@ -146,7 +147,7 @@ TEST(Join, TheVerbOfTheOtherFamilyIsRefusedBeforeAnythingChanges) {
     EXPECT_EQ(data[0], 3);
 }
 
-// What the daemon answers to a library of another release.
+// Checks the daemon's answer to a library of another release.
 TEST(Join, ALibraryOfAnotherProtocolVersionIsToldBoth) {
     Cluster cluster({.nodes = 1, .controller = false});
     const auto deadline = base::now() + std::chrono::seconds(30);

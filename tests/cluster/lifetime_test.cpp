@@ -1,4 +1,5 @@
-// What a daemon has begun ends with it, or with whom it was begun for, and keeps no memory.
+// Lifetime tests: work that a daemon has begun ends with the daemon or with the worker that it
+// serves. The work keeps no memory.
 #include <csignal>
 #include <fstream>
 #include <ostream>
@@ -79,13 +80,13 @@ TEST(Lifetime, SyncsAmongAveragesLeaveNoMemoryBehind) {
     const uint64_t before = resident_kib(cluster.daemon(0));
     for (int round = 0; round < kRounds; ++round) both();
     const uint64_t after = resident_kib(cluster.daemon(0));
-    // A round's result has 4 MiB.
+    // The result of a round has 4 MiB.
     EXPECT_LT(after, before + uint64_t{kRounds} * 1024) << "KiB";
 }
 
-// ---------------------------------------------------------------------------- what is left of a job
+// --------------------------------------------------------------------------- what is left of a job
 
-// Well below what a node waits before it forgets a job of which it hears nothing more (30 s).
+// Well below the 30 s after which a node forgets a job of which it hears nothing more.
 constexpr auto kAtOnce = std::chrono::seconds(5);
 
 uint64_t bytes_kept(Cluster& cluster, size_t node) {
@@ -93,7 +94,7 @@ uint64_t bytes_kept(Cluster& cluster, size_t node) {
     return document.at("memory").at("buffers").get<uint64_t>();
 }
 
-// Empty; or what the daemons still have of anybody.
+// Returns what the daemons still keep of any job. Empty means nothing.
 std::string kept_after_a_moment(Cluster& cluster, size_t nodes) {
     const Deadline deadline = within(kAtOnce);
     std::string kept;
@@ -164,7 +165,7 @@ TEST_P(Left, AJobWhoseWorkersHaveAllLeftLeavesNothingOnItsNodes) {
     EXPECT_EQ(kept_after_a_moment(cluster, 3), "") << cluster.logs();
 }
 
-// The others go on without it.
+// The other workers go on without this node.
 TEST_P(Left, ANodeWhoseWorkersHaveLeftKeepsNothingThoughTheJobGoesOn) {
     Cluster cluster({.nodes = 3});
     Crew crew(cluster, {.nodes = {0, 1, 2}, .tune = GetParam().tune, .elements = 20000});

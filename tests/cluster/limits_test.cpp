@@ -1,4 +1,5 @@
-// What there is too little of: places, memory, disk. Each ends in an error that names it, and costs nobody else.
+// Limit tests: too few places, too little memory, too little disk. Each case ends in an error that
+// names the resource, and costs no other worker.
 #include <gtest/gtest.h>
 
 #include "cluster.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMebi = uint64_t{1} << 20U;
 
-// The complaint has the status and every one of the words.
+// Expects that the complaint has the status and every one of the words.
 void expect_complaint(const std::string& complaint, const char* status,
                       std::initializer_list<const char*> words) {
     EXPECT_TRUE(complaint.starts_with(status)) << complaint;
@@ -64,7 +65,7 @@ TEST(Limits, MemoryOfTheMachine) {
     Cluster cluster({.nodes = 1,
                      .controller = false,
                      .daemon_flags = {"--client-bytes-max", "1TiB", "--user-bytes-max", "1TiB"}});
-    // Should the daemon ever try, this stops it before the machine suffers.
+    // If the daemon ever tries to allocate this, the limit stops it before the machine suffers.
     ASSERT_TRUE(cluster.daemon(0).limit_files(1024 * kMebi));
     Worker worker = open(cluster, "large");
     EXPECT_EQ(worker.add_buffer(PACE_F32, uint64_t{1} << 37U), nullptr);
@@ -81,7 +82,7 @@ TEST(Limits, TheJournalsDisk) {
     before.finish(before.reduce());
 
     ASSERT_TRUE(cluster.controller().limit_files(0));
-    // The records of the first may still find the space that is reserved ahead; not for long.
+    // The records of the first jobs may still find space that is reserved ahead, but not for long.
     std::string complaint;
     for (int i = 0; i < 100 && complaint.empty(); ++i) {
         const Worker worker(
@@ -94,7 +95,7 @@ TEST(Limits, TheJournalsDisk) {
     cluster.pacectl(0, {"job", "create", "by-hand", "--world", "2", "--policy", "full"}, 1);
     EXPECT_NE(cluster.logs().find("by-hand cannot be created now"), std::string::npos);
 
-    // With room again it goes on by itself.
+    // With room again the controller goes on by itself.
     ASSERT_TRUE(cluster.controller().limit_files(RLIM_INFINITY));
     bool recovered = false;
     for (const Deadline end = soon(); !recovered && std::chrono::steady_clock::now() < end;) {
@@ -105,8 +106,9 @@ TEST(Limits, TheJournalsDisk) {
     before.finish(before.reduce());
 }
 
-// The user's limit is just above the buffers and shards of each node: updates and parts of the model on their way between nodes pass it.
-// Refused, they would be sent again for ever, and no call would end.
+// The user's limit is just above the buffers and shards of each node. Updates and parts of the
+// model on their way between nodes exceed the limit. If they were refused, they would be sent again
+// for ever, and no call would end.
 TEST(Limits, UpdatesOnTheirWayToOtherNodesShardsCountAndAreNotRefused) {
     constexpr uint64_t kElements = 4 * kMebi;
     Cluster cluster({.nodes = 2, .daemon_flags = {"--user-bytes-max", "41MiB"}});

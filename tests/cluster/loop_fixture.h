@@ -1,5 +1,5 @@
-// What the tests of the daemons' event loops share. The daemons measure their loops themselves, without the time in which the machine gave
-// them no processor.
+// The common parts of the tests of the daemons' event loops. The daemons measure their loops
+// themselves. They leave out the time in which the machine gave them no processor.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,12 @@
 namespace pace::cluster {
 
 inline constexpr double kLoopMsMax = 100;
-// Heartbeats come every 200 ms, and whoever is silent for 500 ms is given up. Unlike the above, this has the time without a processor.
+// Heartbeats come every 200 ms. A daemon that is silent for 500 ms is given up. Unlike kLoopMsMax,
+// this limit includes the time without a processor.
 inline constexpr double kHeartbeatLateMsMax = 250;
 inline constexpr uint64_t kMebi = uint64_t{1} << 20U;
 
-// PACE_TEST_MODEL_MIB names a larger one.
+// PACE_TEST_MODEL_MIB sets a larger size.
 inline uint64_t model_bytes() {
     const char* const named = std::getenv("PACE_TEST_MODEL_MIB");
     return (named == nullptr ? 1024 : std::strtoull(named, nullptr, 10)) * kMebi;
@@ -33,7 +34,8 @@ inline uint64_t model_floats() {
     return model_bytes() / sizeof(float);
 }
 
-// So much must be there, in models, and as much again for everybody else.
+// Returns whether the machine has memory for `models` models, and as much again for all other
+// processes.
 inline bool has_room_for(uint64_t models) {
     FILE* const file = fopen("/proc/meminfo", "r");
     unsigned long long kibi = 0;
@@ -55,7 +57,8 @@ inline std::vector<std::string> room_for_models() {
     return {"--client-bytes-max", fmt::format("{}", 8 * model_bytes())};
 }
 
-// No daemon's loop stood still, and none was taken for dead. Many callbacks in a row hold up a heartbeat as one long one does.
+// Expects that no daemon's loop stood still, and that no daemon was taken for dead. Many callbacks
+// in a row delay a heartbeat as one long callback does.
 inline void expect_calm(Cluster& cluster, size_t nodes) {
     for (size_t node = 0; node < nodes; ++node) {
         const auto document = nlohmann::json::parse(cluster.pacectl(node, {"daemon", "--json"}));
@@ -70,7 +73,7 @@ inline void expect_calm(Cluster& cluster, size_t nodes) {
     EXPECT_EQ(logs.find("excluded"), std::string::npos) << logs;
 }
 
-// A worker on each of the nodes that are named, with so many floats.
+// A worker on each of the named nodes, with `floats` floats.
 struct Pair {
     Pair(Cluster& cluster, WorkerOptions options, uint64_t count = model_floats(),
          const std::vector<size_t>& nodes = {0, 1})
@@ -102,7 +105,7 @@ struct Pair {
     void set(float value) {
         for (float* const own : data) std::fill_n(own, floats, value);
     }
-    // No two alike among many that follow each other.
+    // Sets the elements so that no two elements among many in a row are equal.
     void set_unlike() {
         for (float* const own : data)
             for (uint64_t i = 0; i < floats; ++i)

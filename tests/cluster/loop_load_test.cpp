@@ -1,4 +1,5 @@
-// The event loop goes on while groups average, and while a trainer computes on every processor.
+// Loop load tests: the event loop goes on while groups average, and while a trainer computes on
+// every processor.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 

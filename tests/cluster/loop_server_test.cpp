@@ -1,4 +1,5 @@
-// The event loop goes on while large models are pushed, pulled, saved and loaded.
+// Loop server tests: the event loop goes on while large models are pushed, pulled, saved and
+// loaded.
 #include <vector>
 
 #include "capi/testing/calls.h"
@@ -18,7 +19,7 @@ ServerJob served(uint64_t elements) {
             }};
 }
 
-// Written to the disk, copied to the next node, and read again by the next run.
+// The checkpoint is written to the disk, copied to the next node, and read again by the next run.
 TEST(Loop, GoesOnWhileACheckpointIsWrittenCopiedAndRead) {
     SKIP_WITHOUT_ROOM_FOR(4);
     const uint64_t elements = model_floats() / 8;
@@ -48,7 +49,7 @@ TEST(Loop, GoesOnWhileACheckpointIsWrittenCopiedAndRead) {
     expect_calm(cluster, 2);
 }
 
-// A third of the model's elements, whose indices are half of what travels.
+// The entries are a third of the model's elements. Half of the data that travels are indices.
 TEST(Loop, GoesOnWhileManyEntriesArePushed) {
     SKIP_WITHOUT_ROOM_FOR(4);
     const uint64_t elements = model_floats() / 8;
@@ -90,7 +91,8 @@ TEST(Loop, GoesOnWhileManyEntriesArePushed) {
     expect_calm(cluster, 2);
 }
 
-// Models of half the size: each worker has two, each node its shard, updates that it holds, and parts on their way.
+// The models have half the size. Each worker has two models. Each node has its shard, updates that
+// it holds, and parts on their way.
 TEST(Loop, GoesOnWhileALargeModelIsPushedAndPulled) {
     SKIP_WITHOUT_ROOM_FOR(7);
     const uint64_t elements = model_floats() / 2;

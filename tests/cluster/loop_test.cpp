@@ -1,5 +1,5 @@
-// The daemon's event loop serves every client and every heartbeat: nothing that a client asks for may hold it up, however large its
-// model is.
+// Loop tests: the daemon's event loop serves every client and every heartbeat. No client's request
+// may delay the loop, however large its model is.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -111,7 +111,8 @@ TEST(Loop, GoesOnWhileANewcomerIsGivenALargeModel) {
         ASSERT_EQ(newcomer.opened(), PACE_OK) << newcomer.complaint();
         const float* const model = newcomer.add_floats(model_floats(), 0);
         const pace_request adopted = newcomer.broadcast(0);
-        // A worker that is alone meets nobody: it calls again until the newcomer is there, which takes the model then.
+        // A worker that is alone meets no other worker. It calls again until the newcomer is there.
+        // Then the newcomer takes the model.
         pace_request barrier = pair.workers[0].barrier();
         const auto newcomer_ends = [&](pace_request request) {
             pace_status status = PACE_TIMEOUT;
@@ -127,7 +128,8 @@ TEST(Loop, GoesOnWhileANewcomerIsGivenALargeModel) {
     expect_calm(cluster, 2);
 }
 
-// Worker 1 comes late to two rounds, and gets what it has missed; what it brings counts in the next one.
+// Worker 1 comes late to two rounds, and gets the rounds that it has missed. Its contribution
+// counts in the next round.
 TEST(Loop, GoesOnDuringRoundsThatDoNotWaitForALateWorker) {
     SKIP_WITHOUT_ROOM_FOR(7);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
@@ -140,7 +142,7 @@ TEST(Loop, GoesOnDuringRoundsThatDoNotWaitForALateWorker) {
         barrier();
         reduce(0);
         reduce(0);
-        barrier();  // worker 1's node has both
+        barrier();  // worker 1's node has both rounds
         reduce(1);
         EXPECT_EQ(pair.workers[1].info().rounds, 2U);
         EXPECT_EQ(pair.data[1][model_floats() - 1], 2);
@@ -155,9 +157,9 @@ TEST(Loop, GoesOnDuringRoundsThatDoNotWaitForALateWorker) {
     expect_calm(cluster, 2);
 }
 
-// ------------------------------------------------------------------------------- one client and the others
+// ----------------------------------------------------------------------- one client and the others
 
-// Seconds until the daemon has greeted one who connects.
+// Returns the seconds until the daemon has greeted a client that connects.
 double greeting_takes(const Cluster& cluster) {
     const base::TimePoint began = base::now();
     auto link = client::Link::connect(cluster.socket(0), soon());
@@ -170,7 +172,7 @@ double greeting_takes(const Cluster& cluster) {
 }
 
 TEST(Loop, AClientThatFloodsItDelaysNobodyElse) {
-    // Enough for some of its buffers.
+    // The limit is enough for some of the client's buffers.
     if (base::kSanitized) GTEST_SKIP() << "measures time, which a sanitizer's build takes more of";
     Cluster cluster(
         {.nodes = 1, .controller = false, .daemon_flags = {"--client-bytes-max", "64MiB"}});
@@ -181,12 +183,12 @@ TEST(Loop, AClientThatFloodsItDelaysNobodyElse) {
         times.push_back(greeting_takes(cluster));
     EXPECT_GE(flood.answers(), 20U) << "nothing was in the way";
     std::sort(times.begin(), times.end());
-    // The machine may be busy: not every one must be in time.
+    // The machine may be busy, so not every greeting must be in time.
     EXPECT_LT(times[times.size() * 9 / 10], 0.1) << "worst " << times.back();
     expect_calm(cluster, 1);
 }
 
-// Another client's small buffer does not wait for all of a large one.
+// The small buffer of another client does not wait for all of a large one.
 TEST(Loop, ALargeBufferDelaysNoSmallOne) {
     SKIP_WITHOUT_ROOM_FOR(1);
     Cluster cluster({.nodes = 1, .controller = false, .daemon_flags = room_for_models()});

@@ -1,10 +1,11 @@
-// The event loop goes on while top-k reductions work, and on what they owe.
+// Loop top-k tests: the event loop goes on during top-k reductions, and during work on their
+// residuals.
 #include "loop_fixture.h"
 
 namespace pace::cluster {
 namespace {
 
-// Much of the model travels, so that whatever is done with what travels takes long, too.
+// Much of the model travels, so that work on the travelling data takes long, too.
 constexpr double kDensity = 0.1;
 
 class LoopTopK : public testing::TestWithParam<std::string> {
@@ -41,7 +42,7 @@ TEST_P(LoopTopK, GoesOnDuringAReduction) {
     expect_calm(cluster, 2);
 }
 
-// Two on one node, which exchange messages within it.
+// Two workers are on one node, and exchange messages within it.
 TEST_P(LoopTopK, GoesOnDuringAFlatReduction) {
     SKIP_WITHOUT_ROOM_FOR(3);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
@@ -53,7 +54,7 @@ TEST_P(LoopTopK, GoesOnDuringAFlatReduction) {
     expect_calm(cluster, 2);
 }
 
-// Types that are not f32 are summed apart where the top-k goes dense.
+// Types other than f32 are summed separately where the top-k reduction becomes dense.
 TEST(Loop, GoesOnWhileADoubleIsReducedDenseThoughTopKWasAskedFor) {
     SKIP_WITHOUT_ROOM_FOR(4);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});
@@ -72,8 +73,9 @@ TEST(Loop, GoesOnWhileADoubleIsReducedDenseThoughTopKWasAskedFor) {
     expect_calm(cluster, 2);
 }
 
-// Worker 2 leaves, and comes back while worker 0, on the same node, waits for worker 1 in a reduction. It asks for what is owed at once: the
-// first of its node's workers speaks for that, and it gets zeros.
+// Worker 2 leaves. It comes back while worker 0, on the same node, waits for worker 1 in a
+// reduction. Worker 2 asks for its residual at once. The first worker of its node reports the
+// node's residual, so worker 2 gets zeros.
 TEST(Loop, GoesOnWhileWhatIsOwedIsSavedDuringAReduction) {
     SKIP_WITHOUT_ROOM_FOR(6);
     const auto tune = [](AskedSession& job) {
@@ -101,7 +103,8 @@ TEST(Loop, GoesOnWhileWhatIsOwedIsSavedDuringAReduction) {
     expect_calm(cluster, 2);
 }
 
-// Each node owes as much as a model; the one whose worker leaves gives it to the other.
+// Each node has a residual as large as a model. The node whose worker leaves transfers its residual
+// to the other.
 TEST(Loop, GoesOnWhileMuchIsOwed) {
     SKIP_WITHOUT_ROOM_FOR(6);
     Cluster cluster({.nodes = 2, .daemon_flags = room_for_models()});

@@ -1,4 +1,5 @@
-// Rules of pace.h about the memory of buffers: what a successor gets, whose pages there are, what is charged.
+// Memory rule tests: rules of pace.h about the memory of buffers. They say what memory a successor
+// gets, who owns the pages, and what is charged.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -34,7 +35,7 @@ class MemoryRules : public testing::Test {
     pace_error error_{};
 };
 
-// A memfd of so many floats that a daemon may map.
+// Returns a memfd with room for `elements` floats. A daemon may map it.
 base::UniqueFd sealed(uint64_t elements) {
     base::UniqueFd fd(memfd_create("own", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(elements * sizeof(float))), 0);
@@ -115,7 +116,8 @@ TEST_F(MemoryRules, ATensorOfATrainersOwnMemoryIsThatMemory) {
         pace_buffer_create(worker.session(), PACE_F32, kFloats, &pointer, &buffer, &data, &error_),
         PACE_OK)
         << error_.message;
-    // DLManagedTensor begins with its DLTensor, which begins with the address; the deleter is its last member.
+    // DLManagedTensor begins with its DLTensor. The DLTensor begins with the address. The deleter
+    // is the last member of DLManagedTensor.
     struct Managed {
         void* data;
         int32_t device[2];

@@ -1,4 +1,5 @@
-// Workers on different nodes that call different things in the same round: each is told, and the job goes on.
+// Mismatch tests: workers on different nodes make different calls in the same round. Each worker is
+// told, and the job goes on.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -68,7 +69,7 @@ TEST(Mismatch, BothSidesAreToldAndTheNextRoundIsRight) {
     EXPECT_EQ(of_b[999], 3);
 }
 
-// With a quorum the nodes compare what their first calls were before they sum.
+// With a quorum the nodes compare their first calls before they sum.
 TEST(Mismatch, OfAQuorumTheOtherNodeIsNamedToo) {
     const Cluster cluster({.nodes = 2});
     const auto open = [&](uint32_t rank, size_t node) {

@@ -21,7 +21,8 @@ namespace pace::cluster {
 namespace {
 
 constexpr const char* kDevice = "v0";
-constexpr int kMtu = 9000;  // fewer turns of the switch than with 1500
+// Large frames take fewer turns of the switch than frames of 1500 bytes.
+constexpr int kMtu = 9000;
 
 ifreq request(const char* device) {
     ifreq request{};
@@ -48,7 +49,7 @@ void set_address(int socket, unsigned long what, const char* text) {
     ask(socket, what, address, text);
 }
 
-// The switch finds a frame's receiver by the last byte of its hardware address.
+// The switch finds the receiver of a frame by the last byte of the frame's hardware address.
 void set_hardware_address(int socket, size_t number) {
     ifreq hardware = request(kDevice);
     hardware.ifr_hwaddr.sa_family = ARPHRD_ETHER;
@@ -61,7 +62,8 @@ void set_hardware_address(int socket, size_t number) {
 
 std::optional<std::string> Network::absence() {
     std::optional<std::string> absence;
-    // A thread of its own may leave for another namespace and end there.
+    // The check runs in its own thread, because the thread may enter another namespace. The thread
+    // ends there.
     std::thread([&] {
         const base::UniqueFd tun(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
         if (!tun.valid())
@@ -86,7 +88,7 @@ Network::~Network() {
     switch_.join();
 }
 
-// In a thread that stays in the new namespace, and ends.
+// Must run in a thread that stays in the new namespace and ends.
 Network::Place Network::make_place(size_t number) {
     Place place;
     EXPECT_EQ(unshare(CLONE_NEWNET), 0) << std::strerror(errno);
@@ -107,8 +109,9 @@ Network::Place Network::make_place(size_t number) {
     return place;
 }
 
-// A file system of its own beside the stack: UCX looks for interfaces in /sys. It alone is made private, since the root need not be a
-// mount: in a chroot it is none.
+// The command has a file system of its own beside the network stack, because UCX looks for
+// interfaces in /sys. Only /sys is made private. The root need not be a mount. In a chroot it is
+// none.
 std::vector<std::string> Network::at(size_t place, std::vector<std::string> arguments) const {
     const std::string stack =
         "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(places_[place].stack.get());
@@ -147,7 +150,7 @@ void Network::run() {
     std::array<std::byte, 65536> frame{};
     while (poll(watched.data(), watched.size(), -1) >= 0 && watched.back().revents == 0) {
         for (size_t from = 0; from < places_.size(); ++from) {
-            // Not all that one has before the others get their turn.
+            // A place may have more frames. The others get their turn before all of them are read.
             for (int taken = 0; taken < 64; ++taken) {
                 const ssize_t size = read(places_[from].tap.get(), frame.data(), frame.size());
                 if (size < 14) break;
@@ -162,7 +165,7 @@ void Network::forward(size_t from, const std::byte* frame, size_t size) const {
     const auto receiver = static_cast<size_t>(frame[5]);
     for (size_t to = 0; to < places_.size(); ++to) {
         if (to == from || (!to_all && to != receiver) || lost_[from][to]) continue;
-        // What a receiver has no room for is lost, as on any network.
+        // A frame for which the receiver has no room is lost, as on any network.
         [[maybe_unused]] const ssize_t written = write(places_[to].tap.get(), frame, size);
     }
 }

@@ -1,5 +1,5 @@
-// Network: places of this machine with network stacks of their own, joined by a switch on which anything can be cut from
-// anything without either end being told.
+// Network: places of this machine with network stacks of their own. A switch joins the places. The
+// switch can cut any place from any other without a notice to either end.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ class Network {
     static constexpr size_t kPlacesMax = 16;
     static constexpr const char* kSubnet = "10.77.0.0/24";
 
-    // Why no network can be made here; nothing if one can. Namespaces and TAP devices take root.
+    // Returns why no network can be made here, or nothing if one can be made. Namespaces and TAP
+    // devices need root.
     static std::optional<std::string> absence();
 
     explicit Network(size_t places);
@@ -29,20 +30,21 @@ class Network {
 
     std::string address(size_t place) const { return "10.77.0." + std::to_string(place + 1); }
 
-    // The arguments, as a command that runs there.
+    // Returns the arguments as a command that runs at the place.
     std::vector<std::string> at(size_t place, std::vector<std::string> arguments) const;
 
-    // What `from` sends to `to` is lost from now on,
+    // From now on, frames from `from` to `to` are lost.
     void cut_one_way(size_t from, size_t to) { lost_[from][to] = true; }
-    // and what `to` sends,
+    // From now on, frames between the two places are lost in both directions.
     void cut(size_t one, size_t other);
-    // and what anybody sends to or from the place.
+    // From now on, all frames to or from the place are lost.
     void isolate(size_t place);
     void mend();
 
   private:
     struct Place {
-        base::UniqueFd stack;  // its namespace, which lives as long as this and its processes
+        // The namespace of the place. It lives as long as this object and its processes.
+        base::UniqueFd stack;
         base::UniqueFd tap;
     };
 

@@ -1,4 +1,4 @@
-// The element types by the book, as slow as can be: what the tests compare results with.
+// The element types by the book, in slow and simple code. The tests compare results with them.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,8 @@ struct NumberType {
     int32_t type;
     std::string_view name;
     size_t bytes;
-    // The distance between 1 and the next number; half of it is the largest relative error of one rounding.
+    // The distance between 1 and the next number. Half of this distance is the largest relative
+    // error of one rounding.
     double epsilon;
 };
 
@@ -25,7 +26,7 @@ inline constexpr NumberType kNumberTypes[] = {
     {PACE_BF16, "bf16", 2, 0x1p-7},
 };
 
-// IEEE 754: a sign, an exponent, a fraction with its leading one left out.
+// IEEE 754: a sign, an exponent, and a fraction without its leading one.
 inline double decode_bits(uint16_t bits, int exponent_bits, int fraction_bits) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     const int exponent = (bits >> fraction_bits) & ((1 << exponent_bits) - 1);
@@ -56,7 +57,8 @@ inline double decode(int32_t type, const void* element) {
     }
 }
 
-// Some number between 1/4 and 4 in size, of either sign, made of the bits of `random`.
+// Writes some number between 1/4 and 4 in size, of either sign. The number is made of the bits of
+// `random`.
 inline void write_some_number(int32_t type, uint64_t random, void* element) {
     const double sign = (random & 1U) != 0 ? -1 : 1;
     const auto power = static_cast<int>((random >> 1U) % 4) - 2;

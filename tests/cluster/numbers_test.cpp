@@ -1,4 +1,5 @@
-// What numbers may be: a mean of finite values is finite wherever its members are, and a broadcast moves bits.
+// Number tests: a mean of finite values is finite wherever its members are, and a broadcast moves
+// bits unchanged.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,7 +15,7 @@
 namespace pace::cluster {
 namespace {
 
-// By rank, the node that it is on.
+// The node of each rank.
 using Places = std::vector<size_t>;
 
 std::string text_of(const Places& places) {
@@ -29,8 +30,9 @@ struct Number {
     uint64_t bits;
 };
 
-// Three of them are more than the type holds, or the f32 in which halves are summed. What f32 and bf16 hold at most is
-// summed without overflow by nodes with several members.
+// The sum of three of these numbers is more than the type holds, or more than the f32 holds in
+// which halves are summed. Nodes with several members sum the greatest numbers of f32 and bf16
+// without overflow.
 constexpr Number kHalf{PACE_F16, 60000, 0x7B53};
 constexpr Number kGreat[] = {
     kHalf,
@@ -59,7 +61,7 @@ class Team {
         }
     }
 
-    // A buffer for each, which `fill(rank)` fills with bit patterns.
+    // Makes a buffer for each worker. `fill(rank)` fills it with bit patterns.
     template <typename Fill>
     void add_buffers(int32_t type, size_t count, Fill fill) {
         type_ = type;
@@ -159,7 +161,7 @@ class Means : public testing::TestWithParam<Places> {
     int jobs_ = 0;
 };
 
-// Below and above what travels in one piece.
+// One count is below and one is above the size that travels in one piece.
 constexpr size_t kCounts[] = {8, 100000};
 
 INSTANTIATE_TEST_SUITE_P(On, Means,
@@ -172,7 +174,8 @@ TEST_P(Means, OfFiniteNumbersAreFinite) {
         for (const size_t count : kCounts) run(way, kHalf, count);
 }
 
-// Nodes' partial sums are added in f32 or f64, where the greatest that it holds are as many as nodes.
+// Nodes' partial sums are added in f32 or f64. There may be as many of the type's greatest numbers
+// as nodes.
 TEST_P(Means, OfTheGreatestNumbersAreFinite) {
     const Way way{"reduce", mean, {}};
     for (const Number& number : kGreat) run(way, number, 8);
@@ -197,14 +200,14 @@ TEST_P(Means, OfTheGreatestElementsAreFinite) {
     for (const size_t count : kCounts) run(way, kHalf, count);
 }
 
-// ----------------------------------------------------------------------------------------- broadcasts
+// -------------------------------------------------------------------------------------- broadcasts
 
 struct Pattern {
     int32_t type;
     std::vector<uint64_t> bits;
 };
 
-// Signed zeros, subnormals, infinities, quiet and signaling NaNs with signs and payloads, one.
+// Signed zeros, subnormals, infinities, quiet and signaling NaNs with signs and payloads, and one.
 const Pattern kPatterns[] = {
     {PACE_F32,
      {0x80000000, 1, 0x807FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7FC12345, 0xFFC00001,

@@ -1,5 +1,6 @@
-// Why optimizer state belongs into the average: SGD with momentum on four quadratic functions, one to a worker, whose sum is to be
-// minimized. A momentum that is not averaged goes on pulling each worker to its own minimum.
+// Optimizer state test: shows why the average must include optimizer state. SGD with momentum runs
+// on four quadratic functions, one for each worker. The sum of the functions is to be minimized. A
+// momentum that is not averaged keeps pulling each worker to its own minimum.
 #include <array>
 #include <cmath>
 
@@ -10,7 +11,7 @@
 namespace pace::cluster {
 namespace {
 
-// Worker i's loss: curvature[i] / 2 * (x - minimum[i])^2.
+// Worker i's loss is curvature[i] / 2 * (x - minimum[i])^2.
 constexpr std::array<double, 4> kCurvature = {0.125, 0.25, 0.5, 1};
 constexpr std::array<double, 4> kMinimum = {-1, 1, 3, -3};
 constexpr double kStep = 0.05;
@@ -36,10 +37,10 @@ double least_loss() {
 struct Training {
     std::string policy = PACE_POLICY_FULL;
     uint64_t averages = 0;
-    uint64_t local_steps = 1;  // before each average
+    uint64_t local_steps = 1;  // steps before each average
 };
 
-// How far above the least loss the workers are in the second half, on average.
+// Returns how far the loss of the workers is above the least loss in the second half, on average.
 double excess_loss(const Training& training, bool averages_momentum) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 0, 1, 1},

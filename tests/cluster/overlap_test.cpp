@@ -1,4 +1,5 @@
-// Averages beside the trainer's computing: of buffers that become ready while they travel, and of copies.
+// Overlap tests: averages beside the trainer's computing. The buffers become ready while they
+// travel, or copies are averaged.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -12,7 +13,8 @@
 namespace pace::cluster {
 namespace {
 
-// Workers of one job, each on a node of its own, or all on one. More than two pieces of 4 MiB each.
+// Workers of one job, each on a node of its own, or all on one. Each buffer has more than two
+// pieces of 4 MiB.
 class Overlap : public testing::Test {
   protected:
     void open(const std::vector<size_t>& nodes, uint32_t group_size,
@@ -33,7 +35,7 @@ class Overlap : public testing::Test {
     }
     Worker& worker(size_t rank) { return *workers_[rank]; }
 
-    // The last elements, `from` on, get the worker's value and are ready.
+    // The elements from `from` on get the worker's value and become ready.
     void make(size_t rank, pace_request request, uint64_t from) {
         std::fill(values_[rank] + from, values_[rank] + kElements, value_of(rank));
         worker(rank).ready(request, kElements - from);
@@ -76,7 +78,7 @@ TEST_F(Overlap, WhatBecomesReadyInStepsIsAveragedAsAWhole) {
     }
 }
 
-// Nothing of the result is seen before all of it is there.
+// No part of the result is visible before all of it is there.
 TEST_F(Overlap, TheRestOfTheBuffersIsTheTrainersUntilTheEnd) {
     ASSERT_NO_FATAL_FAILURE(open({0, 1}, 2));
     const pace_request first = worker(0).average_ordered(1);
@@ -99,14 +101,14 @@ TEST_F(Overlap, WhoMakesNothingReadyIsLeftToALaterGroup) {
     const pace_request idle = worker(0).average_ordered(1);
     const pace_request willing = worker(1).average_ordered(1);
     make(1, willing, 0);
-    // Its group with worker 0 is given up, and it meets the third.
+    // Worker 1's group with worker 0 is given up, and worker 1 meets worker 2.
     const pace_request third = worker(2).average_ordered(1);
     make(2, third, 0);
     worker(1).finish(willing);
     worker(2).finish(third);
     EXPECT_EQ(count_of(1, 15), kElements);
     EXPECT_EQ(count_of(2, 15), kElements);
-    // Then it comes after all.
+    // Then worker 0 comes after all.
     const pace_request next = worker(1).average_ordered(2);
     make(0, idle, 0);
     make(1, next, kElements);
@@ -150,7 +152,7 @@ TEST_F(Overlap, EveryPolicyTakesWhatBecomesReadyInSteps) {
         workers_.clear();
         values_.clear();
         ASSERT_NO_FATAL_FAILURE(open({0, 1}, 0, policy));
-        // In the second phase of static groups nobody meets another node.
+        // In the second phase of static groups no worker meets another node.
         const uint64_t calls = policy == PACE_POLICY_PRAGUE_STATIC ? 1 : 2;
         for (uint64_t iteration = 1; iteration <= calls; ++iteration) {
             std::vector<pace_request> requests;
@@ -175,7 +177,8 @@ TEST_F(Overlap, ACopyIsAveragedWhileTheTrainerGoesOn) {
     EXPECT_EQ(values_[0][7], 6.0F);
     EXPECT_EQ(count_of(0, 5), kElements - 1);
     EXPECT_EQ(worker(0).info().staleness, 2U);
-    EXPECT_EQ(worker(0).info().iteration, 7U);  // the group's newest, 5, and two steps
+    // The group's newest iteration is 5, and worker 0 has made two steps since.
+    EXPECT_EQ(worker(0).info().iteration, 7U);
     worker(1).finish_kept(second, 0);
     EXPECT_EQ(count_of(1, 5), kElements);
     EXPECT_EQ(worker(1).info().staleness, 0U);

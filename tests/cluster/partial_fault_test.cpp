@@ -1,5 +1,6 @@
-// What must hold when something dies or freezes while rounds do not wait for the slow: nobody hangs, and afterwards all
-// replicas are equal and hold each gradient of those that lived on exactly once. Every test prints its seed.
+// Partial fault tests: check what must hold when a process dies or freezes while rounds do not wait
+// for the slow. No process hangs. Afterwards all replicas are equal and hold each gradient of the
+// surviving workers exactly once. Every test prints its seed.
 #include <csignal>
 #include <sstream>
 
@@ -11,10 +12,12 @@
 namespace pace::cluster {
 namespace {
 
-// What a trainer says at its end.
+// What a trainer prints at its end.
 struct End {
-    double own = 0;             // gradients that it handed in
-    std::vector<double> model;  // gradients that were applied, by worker
+    // The number of gradients that the trainer contributed.
+    double own = 0;
+    // The number of gradients that were applied, by worker.
+    std::vector<double> model;
 };
 
 End end_of(Process& trainer, const Cluster& cluster) {
@@ -41,7 +44,8 @@ class PartialFaults : public testing::TestWithParam<const char*> {
                 "--connect-ms", "1000"};
     }
 
-    // All of them finish together: their models are equal, and have what each of them handed in.
+    // All of these trainers finish together. Their models are equal, and contain each trainer's
+    // contributions.
     static void expect_nothing_lost(std::vector<Process>& trainers,
                                     const std::vector<size_t>& ranks, Cluster& cluster) {
         for (const size_t rank : ranks) trainers[rank].signal(SIGTERM);
@@ -87,7 +91,7 @@ TEST_P(PartialFaults, AKilledTrainerCostsTheOthersNothing) {
     expect_nothing_lost(trainers, {0, 1, 2}, cluster);
 }
 
-// With majority the one that is drawn to start the round is among them sooner or later.
+// With a majority quorum, the initiator that is drawn is among the killed trainers sooner or later.
 TEST_P(PartialFaults, TrainersThatDieOneAfterTheOtherAreReplacedAsInitiators) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(8, flags(300));
@@ -103,7 +107,7 @@ TEST_P(PartialFaults, ARestartedTrainerGetsTheCurrentModelWhileRoundsGoOn) {
     Cluster cluster({.nodes = 2});
     auto trainers = cluster.trainers(4, flags());
     for (int round = 0; round < 3; ++round) {
-        // Beside its donor, or on a node of its own.
+        // The new trainer is beside its donor, or on a node of its own.
         const size_t rank = 1 + random_.below(3);
         let_step(trainers[0], 10 + random_.below(20), cluster);
         trainers[rank].signal(SIGKILL);
@@ -141,13 +145,14 @@ TEST_P(PartialFaults, AFrozenTrainerIsNeverAReasonForAnotherToHang) {
     trainers[2].signal(SIGSTOP);
     for (const size_t rank : {0U, 1U, 3U}) let_step(trainers[rank], 60, cluster);
     trainers[2].signal(SIGCONT);
-    // It may have lines from before in its pipe.
+    // The trainer may have lines from before in its pipe.
     let_step(trainers[2], 60, cluster);
     let_step(trainers[0], 20, cluster);
     expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
 }
 
-// The rounds wait for the first of them when the second one stops: its call is in a round that is given up.
+// The rounds wait for the first trainer when the second one stops. The call of the second trainer
+// is in a round that is given up.
 TEST_P(PartialFaults, TwoFrozenTrainersComeBackBoth) {
     Cluster cluster({.nodes = 2, .controller_flags = {"--stopped-wait-ms", "100"}});
     auto trainers = cluster.trainers(5, flags(300));
@@ -235,7 +240,8 @@ TEST_P(PartialFaults, AControllerThatDiesAndReturnsLosesNothing) {
     expect_no_line(trainers, "outcome");
 }
 
-// Frozen for longer than it waits for anybody, and than anybody waits for it.
+// The controller is frozen for longer than it waits for any process, and than any process waits for
+// it.
 TEST_P(PartialFaults, AControllerThatIsFrozenLosesNothing) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, flags());
@@ -246,7 +252,7 @@ TEST_P(PartialFaults, AControllerThatIsFrozenLosesNothing) {
     expect_no_line(trainers, "outcome");
 }
 
-// The daemons remember what it had.
+// The daemons remember what the controller had.
 TEST_P(PartialFaults, AControllerWithoutItsJournalLosesNothing) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, flags());
@@ -261,7 +267,7 @@ TEST_P(PartialFaults, AControllerWithoutItsJournalLosesNothing) {
     expect_no_line(trainers, "outcome");
 }
 
-// Until it has the model, the view has its rank's old place.
+// Until the restarted trainer has the model, the view has the old place of its rank.
 TEST_P(PartialFaults, ATrainerThatIsRestartedWhileNoControllerIsThereMissesNoRound) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, flags(300));
@@ -280,13 +286,13 @@ TEST_P(PartialFaults, ATrainerThatIsRestartedWhileNoControllerIsThereMissesNoRou
     expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
 }
 
-// Anything, at any moment, several times over.
+// Random faults happen at random moments, several times.
 TEST_P(PartialFaults, AStormLosesNothingOfTheRest) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
     auto trainers = cluster.trainers(6, flags());
     storm(trainers, cluster, random_, 8, flags());
     for (Process& trainer : trainers) let_step(trainer, 20, cluster);
-    // Whoever was frozen has had time to be told, and has the current model.
+    // Every trainer that was frozen has had time to be told, and has the current model.
     for (Process& trainer : trainers) let_step(trainer, 60, cluster);
     expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
 }

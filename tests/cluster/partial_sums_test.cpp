@@ -1,5 +1,6 @@
-// Everything that is handed in is applied exactly once, and replicas that add what they are given are equal: any quorum, any
-// number of workers on any nodes, every type, calls in any order. Every test prints its seed.
+// Partial sum tests: every contribution is applied exactly once, and replicas that add their
+// results are equal. This holds for any quorum, any number of workers on any nodes, every type, and
+// calls in any order. Every test prints its seed.
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -27,13 +28,13 @@ std::vector<Quorum> quorums(uint32_t world) {
             {"most", quorum_of(world - world / 4)}};
 }
 
-// Workers that call whenever they like, without waiting for each other. Gradients are whole numbers.
+// Workers that call at any time, without waiting for each other. Gradients are whole numbers.
 class Training {
   public:
     Training(Crew& crew, base::Random& random)
         : crew_(crew), random_(random), workers_(crew.size()) {}
 
-    // So many times a call, or a look at a worker that has called.
+    // Makes `times` actions. Each action is a call, or a look at a worker that has called.
     void run(int times) {
         for (int i = 0; i < times; ++i) {
             const size_t rank = random_.below(workers_.size());
@@ -47,8 +48,9 @@ class Training {
         }
     }
 
-    // The first round after a barrier has all that was handed in before it; whoever missed that round gets it with the call
-    // after the next barrier. A worker does not wait for the others' calls before its own next one.
+    // The first round after a barrier has all contributions from before the barrier. A worker that
+    // missed this round gets it with its call after the next barrier. A worker does not wait for
+    // the others' calls before its own next one.
     void finish() {
         size_t finished = 0;
         const Deadline deadline = soon();
@@ -149,7 +151,7 @@ TEST(PartialSums, EverythingThatWasHandedInIsAppliedOnce) {
     }
 }
 
-// Too large to be delivered at once, and to be sent whole.
+// The buffers are too large to be delivered at once, and to be sent whole.
 TEST(PartialSums, LargeBuffersToo) {
     for (const size_t nodes : {1U, 3U}) {
         Cluster cluster({.nodes = nodes});
@@ -180,7 +182,7 @@ TEST(PartialSums, WorkersThatAreHeldUpForTheSlowToo) {
     }
 }
 
-// ------------------------------------------------------------------------------- several buffers, all types
+// ---------------------------------------------------------------------- several buffers, all types
 
 void write(int32_t type, double value, void* element) {
     const auto single = static_cast<float>(value);
@@ -195,7 +197,8 @@ void write(int32_t type, double value, void* element) {
             std::memcpy(element, &single, sizeof(single));
             return;
         case PACE_F16:
-            // Small whole numbers: five bits of exponent with another bias, ten of the fraction.
+            // Small whole numbers as halves: five bits of exponent with another bias, and ten bits
+            // of fraction.
             if (value != 0)
                 half = static_cast<uint16_t>(((bits >> 16U) & 0x8000U) |
                                              ((((bits >> 23U) & 0xFFU) - 127 + 15) << 10U) |
@@ -214,7 +217,7 @@ struct Mixed {
         for (size_t i = 0; i < data.size(); ++i)
             data[i] = static_cast<std::byte*>(worker.add_buffer(kNumberTypes[i].type, counts[i]));
     }
-    // Element j of buffer i: the gradient, and so the sum, is (gradient + i) * (j mod 3).
+    // Element j of buffer i is (gradient + i) * (j mod 3). The sum has the same form.
     pace_request call(double gradient) {
         for (size_t i = 0; i < data.size(); ++i)
             for (uint64_t j = 0; j < counts[i]; ++j)
@@ -237,7 +240,7 @@ struct Mixed {
         }
     }
 
-    // What expect() would find, by one of the elements.
+    // Returns the gradient that expect() would find, computed from one of the elements.
     double sum() const { return decode(kNumberTypes[0].type, data[0] + kNumberTypes[0].bytes); }
 
     static constexpr std::array<uint64_t, std::size(kNumberTypes)> counts = {1003, 70001, 17,
@@ -260,7 +263,8 @@ TEST(PartialSums, SeveralBuffersOfAllTypesGoInOneCall) {
             first.worker.finish(first.call(gradient));
             first.expect(gradient);
         }
-        // Their nodes may hear of the last round's end later than the first worker: it then comes with the next.
+        // The nodes of these workers may hear of the last round's end later than the first worker.
+        // The last round then comes with the next result.
         const auto finish_late = [](Mixed& worker, double gradient) {
             worker.worker.finish(worker.call(gradient));
             EXPECT_TRUE(worker.sum() == 7 || worker.sum() == 3) << worker.sum();

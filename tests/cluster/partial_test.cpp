@@ -1,4 +1,5 @@
-// Reductions that do not wait for the slow: who starts a round, what the fast get, what the late get, and what they are told.
+// Partial tests: reductions that do not wait for the slow. The tests check who starts a round, what
+// the fast and the late workers get, and what they are told.
 #include <string>
 #include <vector>
 
@@ -9,7 +10,8 @@
 namespace pace::cluster {
 namespace {
 
-// Placements of workers on nodes: one node, several, more workers than nodes, unevenly.
+// Placements of workers on nodes: one node, several nodes, more workers than nodes, uneven
+// placements.
 struct Place {
     size_t nodes;
     std::vector<size_t> of_worker;
@@ -43,7 +45,7 @@ TEST(Partial, SoloWaitsForNobody) {
     }
 }
 
-// Without any reduce before: the others' nodes do not even know what the buffers are.
+// No reduce comes before. So the other nodes do not even know the buffers' sizes and types.
 TEST(Partial, ANodeWhoseWorkersHaveNotCalledTakesPartInRoundsOfAnySize) {
     for (const uint64_t elements : {1U, 1000U, 300000U}) {
         Cluster cluster({.nodes = 3});
@@ -63,7 +65,7 @@ TEST(Partial, ALateWorkerGetsWhatItMissedAndItsGradientCountsInTheNextRound) {
     Crew crew(cluster, {.nodes = {0, 1}, .tune = solo});
     crew.barrier();
     for (const double gradient : {1, 2, 4}) crew.reduce(0, gradient);
-    crew.barrier();  // its node has them, too
+    crew.barrier();  // worker 1's node has the results, too
     EXPECT_EQ(crew.reduce(1, 100), 7);
     EXPECT_EQ(crew.worker(1).info().rounds, 3U);
     EXPECT_EQ(crew.worker(1).info().late, 1U);
@@ -125,7 +127,8 @@ TEST(Partial, AStrictMajorityIsHalfOfTheWorkersOrMore) {
     }
 }
 
-// All but one call; the round goes on unless that one was drawn to start it. In 60 rounds both happen.
+// All workers but one call. The round goes on unless the missing worker was drawn to start it. In
+// 60 rounds both cases happen.
 TEST(Partial, AMajorityRoundWaitsForTheOneThatWasDrawn) {
     for (const size_t nodes : {1U, 3U}) {
         Cluster cluster({.nodes = nodes});
@@ -151,7 +154,7 @@ TEST(Partial, AMajorityRoundWaitsForTheOneThatWasDrawn) {
     }
 }
 
-// Backup workers: a quorum of N - b, and the late ones are not needed.
+// Backup workers: a quorum of N - b. The late workers are not needed.
 TEST(Partial, DroppedGradientsCountNowhere) {
     for (const size_t nodes : {1U, 2U}) {
         Cluster cluster({.nodes = nodes});
@@ -169,7 +172,7 @@ TEST(Partial, DroppedGradientsCountNowhere) {
         EXPECT_EQ(crew.reduce(2, 100), 9);
         EXPECT_EQ(crew.worker(2).info().late, 1U);
         EXPECT_EQ(crew.worker(2).info().rounds, 3U);
-        // In time now, it counts.
+        // Worker 2 is in time now, and its gradient counts.
         const pace_request request = crew.call(0, 1);
         EXPECT_EQ(crew.reduce(2, 4), 5);
         EXPECT_EQ(crew.worker(2).info().late, 0U);
@@ -184,7 +187,7 @@ void solo_staleness_three(AskedSession& job) {
     job.set(PACE_OPT_QUORUM_STALENESS_MAX, 3);
 }
 
-// Worker 1 falls behind; worker 2, on the same node, shows how far its node has come.
+// Worker 1 falls behind. Worker 2, on the same node, shows how far its node has come.
 TEST(Partial, AWorkerTooFarBehindIsWaitedFor) {
     for (const size_t nodes : {1U, 2U}) {
         Cluster cluster({.nodes = nodes});
@@ -249,14 +252,15 @@ TEST(Partial, AMeanIsDividedByTheWorldOrByTheContributors) {
         const std::vector<double> weights = {0, 1 / one.divisor, 0, 1 / one.divisor};
         for (size_t rank = 0; rank < 4; ++rank)
             EXPECT_EQ(crew.worker(3).members()[rank].weight, weights[rank]);
-        // Whoever missed it is told of the same round.
+        // A worker that missed the round is told of the same round.
         EXPECT_EQ(crew.reduce(0, 0), one.result);
         EXPECT_EQ(crew.worker(0).info().divisor, one.divisor);
         EXPECT_EQ(crew.worker(0).info().contributor_count, 2U);
     }
 }
 
-// Its older gradient is in the round, the new one came after that had begun: it is late all the same.
+// The worker's older gradient is in the round. Its new gradient came after the round had begun, and
+// is therefore late.
 TEST(Partial, AGradientIsLateAlsoWhereAnOlderOneOfTheWorkerIsInTime) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 0, 1}, .tune = [](AskedSession& job) {
@@ -268,7 +272,7 @@ TEST(Partial, AGradientIsLateAlsoWhereAnOlderOneOfTheWorkerIsInTime) {
     EXPECT_EQ(crew.reduce(0, 2), 2);
     EXPECT_EQ(crew.reduce(1, 4), 3);
     crew.barrier();
-    // The round begins, with what worker 1 gave, and waits for worker 2.
+    // The round begins with worker 1's older gradient, and waits for worker 2.
     const pace_request first = crew.call(0, 8);
     EXPECT_EQ(crew.worker(0).wait(first, kMomentMs), PACE_TIMEOUT);
     const pace_request second = crew.call(1, 16);

@@ -13,7 +13,7 @@ namespace pace::cluster {
 
 namespace {
 
-constexpr uint32_t kStalenessMax = 32;  // the default
+constexpr uint32_t kStalenessMax = 32;  // the default value
 
 void set_quorum(const std::string& quorum, AskedSession& job) {
     if (quorum == "solo") {
@@ -75,13 +75,13 @@ bool PartialTrainer::step(float gradient) {
     while (true) {
         const pace_status status = reduce(gradient);
         if (status == PACE_OK && is_daemon_new()) {
-            // What this worker has missed meanwhile only another one's model has.
+            // Only another worker's model has the rounds that this worker has missed meanwhile.
             pace_session_leave(session_, 1000, nullptr);
             pace_session_free(session_);
             return open() && take_model();
         }
         if (status == PACE_OK) {
-            // A late one is lost to a job with backup workers.
+            // A job with backup workers drops a late gradient.
             if (options_.late != "drop" || info_.late == 0) own_ += gradient;
             apply();
             return true;
@@ -92,7 +92,8 @@ bool PartialTrainer::step(float gradient) {
     }
 }
 
-// The first round after a barrier has all that was handed in before; who missed it gets it with the call after the next one.
+// The first round after a barrier has all contributions from before the barrier. A worker that
+// missed this round gets it with its call after the next barrier.
 bool PartialTrainer::finish_together() {
     finishing_ = true;
     return barrier() && step(0) && barrier() && step(0) && barrier();
@@ -135,11 +136,11 @@ void PartialTrainer::apply() {
     if (info_.divisor != 1) complain("a sum is divided by", 0, info_.divisor);
 }
 
-// `member` tells of the last of the rounds.
+// `member` describes the last of the rounds.
 void PartialTrainer::check(uint32_t rank, double value, const pace_member* member) {
     if (value != std::floor(value) || value < 0) complain("not a number of gradients", rank, value);
     const bool contributes = member != nullptr && member->weight != 0;
-    // What workers give when they finish is 0, and they may have waited in a barrier.
+    // A finishing worker contributes 0, and may have waited in a barrier.
     if (finishing_) return;
     if (contributes && value < 1) complain("contributed nothing", rank, value);
     if (contributes && member->staleness > kStalenessMax)

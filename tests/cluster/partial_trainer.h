@@ -1,15 +1,18 @@
-// PartialTrainer: the trainer of jobs whose rounds do not wait for the slow. It checks every number that it gets, and what has
-// become of its own gradients.
+// PartialTrainer: the trainer of jobs whose rounds do not wait for the slow. It checks every number
+// that it gets, and the outcome of its own gradients.
 //
-// The gradient of worker r is 1 in every element whose index is r modulo the world, else 0; its model adds up what it is given.
-// So the model tells, worker by worker, how many gradients have been applied. At SIGUSR1 it leaves the job in order; at
-// SIGTERM it goes on until everybody has got everything: all workers must be told to.
+// The gradient of worker r is 1 in every element whose index is r modulo the world, and 0
+// elsewhere. The trainer's model adds up the results. So the model shows, worker by worker, how
+// many gradients have been applied. At SIGUSR1 the trainer leaves the job in order. At SIGTERM it
+// goes on until every worker has every result. All workers must get SIGTERM.
 //
-// It prints "joined", "model at K", "step K MICROSECONDS", what went wrong ("wrong …", "outcome NAME MESSAGE"), and at its end
+// The trainer prints "joined", "model at K", "step K MICROSECONDS", errors ("wrong …", "outcome
+// NAME MESSAGE"), and at its end
 //
 //     end OWN : N N N …
 //
-// the gradients that it has handed in, as far as its model can know of them, and the model by worker.
+// OWN is the number of gradients that the trainer has contributed, as far as its model can contain
+// them. The numbers N are the model by worker.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +43,8 @@ class PartialTrainer : TrainerSession {
     pace_buffer buffer_{};
     float* gradients_ = nullptr;
     double* model_ = nullptr;
-    double own_ = 0;  // gradients of this rank that the model has, or will have
+    // The number of gradients of this rank that the model has, or will have.
+    double own_ = 0;
     bool finishing_ = false;
 };
 

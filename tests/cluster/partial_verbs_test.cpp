@@ -1,4 +1,5 @@
-// Verbs for all members in between rounds that do not wait for the slow, calls that do not fit, and calls that are taken back.
+// Partial verb tests: calls for all members between rounds that do not wait for the slow, calls
+// that do not fit, and calls that are taken back.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -42,7 +43,8 @@ TEST(PartialVerbs, ABarrierLeavesLateWorkersWhatTheyMissed) {
     }
 }
 
-// A sync makes all models equal, so that nothing that was missed before it is given any more.
+// A sync makes all models equal. So results that were missed before the sync are given to no worker
+// any more.
 TEST(PartialVerbs, AfterASyncOrABroadcastNobodyHasMissedAnything) {
     for (const size_t nodes : {1U, 2U}) {
         for (const bool by_sync : {true, false}) {
@@ -55,7 +57,7 @@ TEST(PartialVerbs, AfterASyncOrABroadcastNobodyHasMissedAnything) {
             for (size_t rank = 0; rank < 3; ++rank) crew.set(rank, static_cast<double>(3 * rank));
             crew.everyone(by_sync ? sync() : broadcast(2));
             for (size_t rank = 0; rank < 3; ++rank) EXPECT_EQ(crew.value(rank), by_sync ? 3 : 6);
-            // Worker 2 is in time now. What worker 1 gave is applied after the sync.
+            // Worker 2 is in time now. Worker 1's contribution is applied after the sync.
             EXPECT_EQ(crew.reduce(2, 4), 54);
             EXPECT_EQ(crew.worker(2).info().rounds, 1U);
             EXPECT_EQ(crew.worker(2).info().late, 0U);
@@ -63,7 +65,7 @@ TEST(PartialVerbs, AfterASyncOrABroadcastNobodyHasMissedAnything) {
     }
 }
 
-// A worker that has finished its part waits for the others, which go on without it.
+// A worker that has finished its part waits for the others. The others go on without it.
 TEST(PartialVerbs, AWorkerThatWaitsInABarrierHoldsNobodyUp) {
     const std::vector<std::pair<const char*, Crew::Tune>> quorums = {{"solo", solo},
                                                                      {"majority", majority},
@@ -87,7 +89,7 @@ TEST(PartialVerbs, AWorkerThatWaitsInABarrierHoldsNobodyUp) {
                 }
             }
             EXPECT_EQ(crew.worker(3).wait(finished, 0), PACE_TIMEOUT);
-            // The next one has finished: two go on.
+            // The next worker has finished. Two workers go on.
             const pace_request next = crew.worker(0).barrier();
             for (int round = 0; round < 5; ++round) {
                 const pace_request first = crew.call(1, 1);
@@ -155,7 +157,7 @@ TEST(PartialVerbs, ABarrierThatIsTakenBackLeavesTheWorkerFreeToReduce) {
         crew.barrier();
         take_back_barrier(crew.worker(0));
         EXPECT_EQ(crew.reduce(0, 1), 1);
-        // The others' barrier is not complete without it.
+        // The others' barrier is not complete without this worker.
         const pace_request first = crew.worker(1).barrier();
         take_back_barrier(crew.worker(2));
         EXPECT_EQ(crew.worker(1).wait(first, kMomentMs), PACE_TIMEOUT);
@@ -167,7 +169,7 @@ TEST(PartialVerbs, ABarrierThatIsTakenBackLeavesTheWorkerFreeToReduce) {
     }
 }
 
-// Whoever was drawn to start the round, or waits for all, and whoever has changed its mind.
+// A round goes on although a worker was drawn to start it, waits for all, or has changed its mind.
 TEST(PartialVerbs, RoundsGoOnWhoeverTakesABarrierBack) {
     const std::vector<std::pair<const char*, Crew::Tune>> quorums = {
         {"majority", majority}, {"strict", majority_strict}, {"two", quorum_of(2)}};
@@ -177,7 +179,7 @@ TEST(PartialVerbs, RoundsGoOnWhoeverTakesABarrierBack) {
             SCOPED_TRACE(name);
             Crew crew(cluster, {.nodes = in_turn(4, nodes), .tune = tune, .job = name});
             crew.barrier();
-            // Worker 3 waits, so that some rounds are started for it.
+            // Worker 3 waits, so that some rounds are started for worker 3.
             const pace_request waiting = crew.worker(3).barrier();
             for (int round = 0; round < 12; ++round) {
                 for (const size_t rank : {0U, 2U}) take_back_barrier(crew.worker(rank));
@@ -193,7 +195,7 @@ TEST(PartialVerbs, RoundsGoOnWhoeverTakesABarrierBack) {
     }
 }
 
-// -------------------------------------------------------------------------- what does not fit the first reduce
+// -------------------------------------------------------------- what does not fit the first reduce
 
 TEST(PartialVerbs, OtherBuffersOrAnotherOperationThanTheFirstAreRefused) {
     for (const size_t nodes : {1U, 2U}) {
@@ -224,7 +226,7 @@ TEST(PartialVerbs, NodesWhoseFirstReducesDifferAreBothTold) {
     const pace_request second = crew.worker(1).reduce(PACE_OP_MEAN);
     EXPECT_EQ(crew.worker(0).wait(first), PACE_E_MISMATCH) << crew.worker(0).complaint();
     EXPECT_EQ(crew.worker(1).wait(second), PACE_E_MISMATCH) << crew.worker(1).complaint();
-    // The job can be left in order, and the node is well.
+    // The job can be left in order, and the node works.
     crew.leave(0);
     crew.leave(1);
     Crew other(cluster, {.nodes = {0, 1}, .tune = quorum_of(2), .job = "other"});
@@ -233,7 +235,8 @@ TEST(PartialVerbs, NodesWhoseFirstReducesDifferAreBothTold) {
     other.worker(0).finish(request);
 }
 
-// Whoever is first; the other's call may come while its node is being told what the buffers are.
+// Either worker is first. The other worker's call may come while its node is being told the
+// buffers' sizes and types.
 TEST(PartialVerbs, FirstReducesThatDifferHarmNobodyHoweverTheyMeet) {
     Cluster cluster({.nodes = 2});
     for (int i = 0; i < 40; ++i) {
@@ -250,14 +253,15 @@ TEST(PartialVerbs, FirstReducesThatDifferHarmNobodyHoweverTheyMeet) {
     }
 }
 
-// ---------------------------------------------------------------------------------------------- resync
+// ------------------------------------------------------------------------------------------ resync
 
 void solo_resync_four(AskedSession& job) {
     solo(job);
     job.set(PACE_OPT_REDUCE_RESYNC_EVERY, 4);
 }
 
-// However late they are, and whatever they do for all in between, all are asked for the same sync, and then for the next one.
+// All workers are asked for the same sync, and then for the next one. This holds however late they
+// are, and whatever calls for all they make in between.
 TEST(PartialVerbs, AllWorkersAreAskedForASyncAtTheSameRound) {
     for (const size_t nodes : {1U, 2U}) {
         Cluster cluster({.nodes = nodes});
@@ -270,7 +274,8 @@ TEST(PartialVerbs, AllWorkersAreAskedForASyncAtTheSameRound) {
                 ++rounds;
                 asked = crew.worker(0).info().resync != 0;
                 if (asked || rounds != 1) continue;
-                // Worker 1 gets this one; then all wait in barriers, which takes rounds' numbers.
+                // Worker 1 gets this round. Then all workers wait in barriers, which take numbers
+                // of rounds.
                 crew.reduce(1, 1);
                 EXPECT_EQ(crew.worker(1).info().resync, 0U);
                 for (int barriers = 0; barriers < cycle; ++barriers) crew.barrier();
@@ -278,7 +283,7 @@ TEST(PartialVerbs, AllWorkersAreAskedForASyncAtTheSameRound) {
             EXPECT_TRUE(asked) << "cycle " << cycle;
             EXPECT_LE(rounds, 4);
             for (const size_t rank : {1U, 2U}) {
-                // The first call may come before its node has the result.
+                // The first call may come before the worker's node has the result.
                 for (int calls = 0; calls == 0 || crew.worker(rank).info().resync == 0; ++calls) {
                     ASSERT_LT(calls, 2) << "cycle " << cycle;
                     crew.reduce(rank, 1);

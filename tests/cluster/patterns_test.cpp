@@ -1,4 +1,5 @@
-// What docs/c-api.md tells trainers to do where several of them must agree: at the end of a training, and when a gradient is refused.
+// Pattern tests: follow what docs/c-api.md tells trainers to do where several trainers must agree.
+// The cases are the end of a training, and a refused gradient.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -35,16 +36,17 @@ class Training {
         finished_ = create(1, synced_[1]);
     }
 
-    // As docs/c-api.md, "The end of a training".
+    // Follows docs/c-api.md, "The end of a training".
     void run() {
         for (uint64_t step = 0; step < kSteps; ++step) {
             if (reduce(1)) sync(0);
-            // One is faster than the others.
+            // One trainer is faster than the others.
             for (uint32_t pause = 0; pause < 200 * rank_; ++pause) std::this_thread::yield();
         }
         while (!sync(1)) {
         }
-        // Late gradients count in the next rounds; who is asked to sync need not: a sync follows.
+        // Late gradients count in the next rounds. A trainer that is asked to sync here need not do
+        // so, because a sync follows.
         for (int round = 0; round < 2; ++round) {
             barrier();
             reduce(0);
@@ -64,7 +66,7 @@ class Training {
         return static_cast<float*>(data);
     }
 
-    // Whether all are asked to sync now.
+    // Returns whether all workers are asked to sync now.
     bool reduce(float gradient) {
         std::fill_n(gradient_, kElements, gradient);
         pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
@@ -78,7 +80,7 @@ class Training {
         return worker_.info().resync == 1;
     }
 
-    // Whether all have finished.
+    // Returns whether all workers have finished.
     bool sync(float finished) {
         *finished_ = finished;
         pace_request request{};
@@ -113,7 +115,7 @@ TEST(Patterns, ATrainingWithResyncsEndsForAllAtOnceAndWithOneModel) {
             ASSERT_EQ(training->model(i), trainings[0]->model(i));
 }
 
-// The others wait for it, and need do nothing.
+// The others wait for this worker, and need do nothing.
 TEST(Patterns, AWorkerWhoseGradientWasRefusedGivesZerosAndTheOthersNoticeNothing) {
     Cluster cluster({.nodes = 2});
     std::vector<std::unique_ptr<Worker>> workers;

@@ -35,7 +35,8 @@ Process::Process(std::vector<std::string> arguments, const std::string& log_file
                  std::vector<std::string> environment) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
-    // Nobody reads while the test looks at another process: what that says must not stop it.
+    // Nobody reads while the test looks at another process. The pipe is large so that this
+    // process's output does not stop it.
     fcntl(ends[1], F_SETPIPE_SZ, kOutputBytes);
     output_.reset(ends[0]);
     const base::UniqueFd write_end(ends[1]);
@@ -104,7 +105,8 @@ bool Process::running() {
 }
 
 void Process::signal(int number) const {
-    // A pid of -1 (moved from, or a fork that failed) would mean every process of this machine.
+    // A pid of -1 would mean every process of this machine. The pid is -1 in an object that was
+    // moved from, or after a fork that failed.
     if (pid_ > 0 && !status_) kill(pid_, number);
 }
 

@@ -1,4 +1,4 @@
-// What trainers report of their progress, as it is seen elsewhere.
+// Progress tests: the progress that trainers report, as other processes see it.
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience(60);
 
-// What `pacectl ARGUMENT` says once it has the words; heartbeats bring them.
+// Returns the output of `pacectl ARGUMENT` once it contains the words. Heartbeats bring the words.
 std::string said_by(Cluster& cluster, const std::string& argument, const std::string& words) {
     const auto end = base::now() + kPatience;
     std::string said;
@@ -47,6 +47,24 @@ TEST(Progress, OfATrainerIsSeenOnAnotherNode) {
               std::string::npos)
         << metrics;
     EXPECT_NE(metrics.find("pace_worker_samples_per_second"), std::string::npos);
+}
+
+TEST(Progress, StepsAreSeenOnAnotherNodeWithTheTimeThatIsLeft) {
+    Cluster cluster({.nodes = 2});
+    Worker worker({.endpoint = cluster.endpoint(0)});
+    EXPECT_EQ(cluster.pacectl(1, {"status"}).find("training:"), std::string::npos);
+    pace_progress progress = PACE_PROGRESS_INIT;
+    progress.flags = PACE_PROGRESS_STEPS;
+    progress.steps_total = 1'000'000'000'000;
+    std::string said;
+    const auto end = base::now() + kPatience;
+    while (said.find(" left") == std::string::npos && base::now() < end) {
+        ++progress.steps_done;
+        EXPECT_EQ(pace_session_report(worker.session(), &progress, nullptr), PACE_OK);
+        said = cluster.pacectl(1, {"status"});
+    }
+    EXPECT_NE(said.find("training: "), std::string::npos) << said;
+    EXPECT_NE(said.find(" of 1000000000000 steps, "), std::string::npos) << said;
 }
 
 TEST(Progress, ALossThatIsNoNumberIsShownAsNone) {

@@ -16,7 +16,7 @@ namespace wire = client::wire;
 RawClient::RawClient(const std::string& socket)
     : RawClient(client::Link::connect(socket, soon())) {}
 
-// The kernel tells the daemon who this thread was when it connected.
+// The kernel tells the daemon the user of this thread at the time of the connection.
 RawClient RawClient::as_user(const std::string& socket, uint32_t user) {
     EXPECT_EQ(seteuid(user), 0);
     auto link = client::Link::connect(socket, soon());
@@ -29,7 +29,8 @@ RawClient::RawClient(base::Result<client::Link> link) {
     if (!link) return;
     link_.emplace(std::move(*link));
     flatbuffers::FlatBufferBuilder builder;
-    // A daemon that refuses at once says why and hangs up, whether or not it was greeted.
+    // A daemon that refuses at once gives the reason and hangs up, whether or not the client has
+    // greeted it.
     (void)send(builder, wire::CreateHelloDirect(builder, protocol::kVersion, "raw"));
     receive();
 }
@@ -57,7 +58,8 @@ bool RawClient::join(const std::string& job, protocol::Policy policy, uint64_t e
     protocol::AskedOptions asked(job, 1, std::string(protocol::name_of(policy)));
     if (elements != 0) asked.values.push_back({"server.elements", static_cast<int64_t>(elements)});
     const auto packed = protocol::write_job_options(builder, asked);
-    // A job of one whose worker died goes on with this one, where another trainer would begin a new run.
+    // A job of one worker whose worker died goes on with this client. Another trainer would begin a
+    // new run.
     const auto run = builder.CreateString("");
     return send(builder,
                 wire::CreateJoin(builder, 1, 0, packed, false, 0, 0, run, 0, wire::Rerun::never)) &&

@@ -1,5 +1,5 @@
-// RawClient: a connection to a daemon that says whatever a test wants, packet by packet, without the library's manners. It goes without a
-// word, as a trainer that dies does.
+// RawClient: a connection to a daemon that sends whatever a test wants, packet by packet, without
+// the library's rules. It closes without a message, as a trainer that dies does.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ namespace pace::cluster {
 
 class RawClient {
   public:
-    // Connected, and greeted. GoogleTest failures if that does not work; see refusal().
+    // Connects and greets. Records GoogleTest failures if that does not work. refusal() then tells
+    // why.
     explicit RawClient(const std::string& socket);
-    // The same as another user, if this process may become one.
+    // Does the same as another user, if this process may become one.
     static RawClient as_user(const std::string& socket, uint32_t user);
 
-    // What the daemon has refused last; empty: nothing.
+    // Returns the daemon's last refusal. Empty means that there is none.
     const std::string& refusal() const { return refusal_; }
 
-    // As the worker of a job of one.
+    // Joins as the worker of a job of one.
     bool join(const std::string& job, protocol::Policy policy = protocol::Policy::all_reduce,
               uint64_t elements = 0);
 
@@ -31,22 +32,26 @@ class RawClient {
         base::UniqueFd fd;
         bool restored = false;
     };
-    // Of floats. With `adopt`, memory that this process brings. None if it is refused.
+    // Creates a buffer of floats. With `adopt`, the buffer's memory comes from this process.
+    // Returns nothing if the daemon refuses.
     std::optional<Buffer> create_buffer(uint64_t count, int adopt = -1);
 
-    // Asks for the daemon's document, and does not wait. False: the daemon has hung up, or does not read.
+    // Asks for the daemon's document, and does not wait. Returns false if the daemon has hung up,
+    // or does not read.
     bool ask_document();
-    // Asks and reads.
+    // Asks for the document and reads it.
     std::string document();
 
-    // Reads until the daemon hangs up. True if it does; refusal() is its last word.
+    // Reads until the daemon hangs up. Returns true if the daemon does. refusal() is then its last
+    // message.
     bool hung_up();
 
   private:
     explicit RawClient(base::Result<client::Link> link);
     template <typename Body>
     bool send(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Body> body, int fd = -1);
-    // The next packet; none if it is a refusal, or the daemon has hung up.
+    // Returns the next packet. Returns nothing if the packet is a refusal, or the daemon has hung
+    // up.
     std::optional<client::Packet> receive();
 
     std::optional<client::Link> link_;

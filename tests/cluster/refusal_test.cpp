@@ -1,4 +1,5 @@
-// Bad input: each gets an error that says what, which value, and what to do; nothing else changes.
+// Refusal tests: each bad input gets an error that gives the problem, the value, and the remedy.
+// Nothing else changes.
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -10,7 +11,7 @@
 namespace pace::cluster {
 namespace {
 
-// The trainer's complaint, e.g. "PACE_E_TAKEN message".
+// Returns the trainer's complaint, e.g. "PACE_E_TAKEN message".
 std::string complaint(Process& trainer) {
     return trainer.wait_for("outcome ", soon()).value_or("(none)");
 }
@@ -105,7 +106,7 @@ TEST(Refusals, ASecondDaemonOnTheSameSocketOrUnderTheSameName) {
     EXPECT_TRUE(error.starts_with("PACE_E_TAKEN")) << error;
 }
 
-// What a daemon that does not start says.
+// Returns the output of a daemon that does not start.
 std::string refusal_of(const std::vector<std::string>& flags) {
     Cluster cluster({.nodes = 0, .controller = false});
     std::vector<std::string> arguments{PACED, "--socket", cluster.directory() + "/a.sock"};
@@ -120,7 +121,7 @@ TEST(Refusals, AControllerElsewhereWithoutKeys) {
     EXPECT_NE(said.find("set insecure = true"), std::string::npos) << said;
 }
 
-// Some interface that others can reach; empty if this machine has none.
+// Returns an interface that others can reach. Empty means that this machine has none.
 std::string open_interface() {
     ifaddrs* list = nullptr;
     if (getifaddrs(&list) != 0) return {};

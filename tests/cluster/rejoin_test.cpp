@@ -1,4 +1,5 @@
-// Workers whose daemon or process was restarted: what they lack they are told, and get, or are told that nobody can give it.
+// Rejoin tests: the daemon or process of a worker was restarted. The worker is told that it lacks
+// rounds. It then gets the model, or is told that no worker can give it.
 #include <csignal>
 #include <memory>
 #include <string>
@@ -11,7 +12,7 @@
 namespace pace::cluster {
 namespace {
 
-// Longer than anything here takes, and far less than a wait for each other that nothing ends.
+// The time is longer than anything here takes, and far shorter than an endless wait for each other.
 constexpr int64_t kSoonMs = 10000;
 
 void restart_daemon(Cluster& cluster, size_t node) {
@@ -24,7 +25,8 @@ bool says(const Worker& worker, const char* word) {
     return worker.complaint().find(word) != std::string::npos;
 }
 
-// The donor gives its model when it calls; alone in its view it may call several times before the newcomer is in it.
+// The donor gives its model when it calls. While the donor is alone in its view, it may call
+// several times before the newcomer is in the view.
 void adopt_and_reduce(Crew& crew, size_t newcomer, size_t donor, double model) {
     const pace_request asked = crew.worker(newcomer).broadcast(0);
     const Deadline deadline = soon();
@@ -43,7 +45,8 @@ void adopt_and_reduce(Crew& crew, size_t newcomer, size_t donor, double model) {
     EXPECT_EQ(crew.value(newcomer), model + 7);
 }
 
-// It computes while its daemon is restarted and the others go on: it sees nothing of that.
+// The worker computes while its daemon is restarted and the others go on. The worker sees nothing
+// of that.
 TEST(Rejoin, AWorkerThatMissedRoundsBetweenItsCallsIsToldSo) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 1}});
@@ -57,7 +60,8 @@ TEST(Rejoin, AWorkerThatMissedRoundsBetweenItsCallsIsToldSo) {
     adopt_and_reduce(crew, 1, 0, 5);
 }
 
-// The only daemon: nobody has gone on meanwhile, but who has which result is not known any more.
+// This is the only daemon. No worker has gone on meanwhile, but it is no longer known which worker
+// has which result.
 TEST(Rejoin, WorkersOfTheOnlyDaemonAreToldAndAgreeOnOneModel) {
     Cluster cluster({.nodes = 1});
     Crew crew(cluster, {.nodes = {0, 0}});
@@ -75,7 +79,7 @@ TEST(Rejoin, WorkersOfTheOnlyDaemonAreToldAndAgreeOnOneModel) {
     adopt_and_reduce(crew, 1, 0, 3);
 }
 
-// Nobody is left who knows of the job but its trainers, whose models may differ by a round.
+// Only the trainers still know of the job. Their models may differ by a round.
 TEST(Rejoin, WorkersOfAJobThatNobodyRemembersAreToldAndAgreeOnOneModel) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 1}});
@@ -100,7 +104,7 @@ TEST(Rejoin, WorkersOfAJobThatNobodyRemembersAreToldAndAgreeOnOneModel) {
     crew.everyone([](Worker& worker) { return worker.reduce(); });
 }
 
-// Daemon, controller and a trainer of that daemon, one after the other.
+// The daemon, the controller and a trainer of the daemon are restarted, one after the other.
 TEST(Rejoin, ADonorWhoseDaemonWasRestartedIsKnownToHaveNoModelAlsoToTheNextController) {
     Cluster cluster({.nodes = 2});
     const std::vector<std::string> flags{"--mode",       "reduce", "--steps",    "1000000000",
@@ -121,7 +125,7 @@ TEST(Rejoin, ADonorWhoseDaemonWasRestartedIsKnownToHaveNoModelAlsoToTheNextContr
     expect_no_line(trainers, "wrong");
 }
 
-// Its broadcast and the others' reduce must not wait for each other.
+// The newcomer's broadcast and the others' reduce must not wait for each other.
 TEST(Rejoin, ANewcomerOfAJobThatNeverBroadcastIsToldThatNobodyHasAModel) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 1, 1}});
@@ -140,7 +144,7 @@ TEST(Rejoin, ANewcomerOfAJobThatNeverBroadcastIsToldThatNobodyHasAModel) {
     EXPECT_EQ(crew.value(1), 2);
     EXPECT_EQ(again.wait(asked, kSoonMs), PACE_E_NOT_FOUND) << again.complaint();
     EXPECT_TRUE(says(again, "lacks rounds") && says(again, "pace_broadcast")) << again.complaint();
-    // It goes on with its own, since it knows.
+    // The worker goes on with its own model, since it knows.
     const pace_request mine = again.reduce();
     EXPECT_EQ(again.wait(mine, kMomentMs), PACE_TIMEOUT);
     const pace_request one = crew.call(1, 1);
@@ -151,7 +155,8 @@ TEST(Rejoin, ANewcomerOfAJobThatNeverBroadcastIsToldThatNobodyHasAModel) {
     EXPECT_EQ(data[0], 6);
 }
 
-// It comes back before there was any: then it waits for the first with all.
+// The worker comes back before there was any round. Then it waits for the first round with all
+// workers.
 TEST(Rejoin, ANewcomerBeforeTheFirstRoundTakesPartInItsBroadcast) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = {0, 1, 1}});
@@ -170,7 +175,7 @@ TEST(Rejoin, ANewcomerBeforeTheFirstRoundTakesPartInItsBroadcast) {
     EXPECT_EQ(crew.value(2), 4);
 }
 
-// What is kept for a worker that died is not kept for one that has left.
+// State that is kept for a worker that died is not kept for a worker that has left.
 TEST(Rejoin, ASessionThatIsFreedWithoutLeavingIsAWorkerThatDied) {
     for (const bool leaves : {false, true}) {
         Cluster cluster({.nodes = 1});
@@ -191,7 +196,8 @@ TEST(Rejoin, ASessionThatIsFreedWithoutLeavingIsAWorkerThatDied) {
     }
 }
 
-// An upgrade under two trainers that average: one goes on by itself, the other is started anew and asks for the model.
+// Two trainers average, and their daemon is upgraded. One trainer goes on by itself. The other is
+// started anew and asks for the model.
 class Upgrade : public testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(WhoIsFirst, Upgrade, testing::Bool(), [](const auto& first) {

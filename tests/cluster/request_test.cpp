@@ -1,4 +1,5 @@
-// Requests whose peers take their time or never come: waiting, canceling, polling.
+// Request tests: requests whose peers take their time or never come. The tests wait, cancel and
+// poll.
 #include <poll.h>
 
 #include <csignal>
@@ -60,7 +61,7 @@ TEST(Requests, OneWhosePeersNeverComeEndsWhenItIsCanceled) {
         EXPECT_EQ(workers[0].wait(alone), PACE_CANCELED) << workers[0].complaint();
         EXPECT_EQ(workers[0].info().status, PACE_CANCELED);
         EXPECT_EQ(workers[0].cancel(alone), PACE_E_HANDLE);
-        // Neither is worse off for it.
+        // The cancellation harms neither worker.
         const pace_request again = averages ? workers[0].average(2) : workers[0].reduce();
         const pace_request other = averages ? workers[1].average(2) : workers[1].reduce();
         workers[0].finish(again);
@@ -79,7 +80,8 @@ TEST(Requests, AWorkerAloneMayCancelItsFirstBroadcast) {
     EXPECT_EQ(data[9], 7);
 }
 
-// The request travels by the ring and its cancellation by the socket: neither may overtake the other.
+// The request travels through the ring, and its cancellation through the socket. Neither may
+// overtake the other.
 TEST(Requests, ACancellationIsNeverLostHoweverSoonItComes) {
     Cluster cluster({.nodes = 1, .controller = false});
     for (const bool averages : {false, true}) {
@@ -159,7 +161,8 @@ TEST(Requests, TheDescriptorTellsAnEndAndADeathAndOutlivesTheDaemon) {
     EXPECT_EQ(workers[0].wait(doomed), PACE_E_DAEMON_GONE);
     ASSERT_TRUE(cluster.daemon(0).wait(soon()));
     cluster.start_daemon(0);
-    // The next calls reconnect, are told that the daemon has forgotten the job, and give it a model; the descriptor is the same and works.
+    // The next calls reconnect, and are told that the daemon has forgotten the job. They give the
+    // job a model. The descriptor is the same and works.
     const pace_request stale = workers[0].reduce();
     EXPECT_EQ(workers[0].ready_fd(), fd);
     EXPECT_EQ(workers[1].wait(workers[1].reduce()), PACE_STALE) << workers[1].complaint();

@@ -1,4 +1,4 @@
-// What is left of a call whose daemon died, and of a job whose workers all did.
+// Rerun tests: the state of a call whose daemon died, and of a job whose workers all died.
 #include <pthread.h>
 #include <sched.h>
 
@@ -25,7 +25,7 @@ bool complains_of(const Worker& worker, const char* word) {
     return worker.complaint().find(word) != std::string::npos;
 }
 
-// Killed at a moment that is drawn, often while it writes the result.
+// The daemon is killed at a moment that is drawn, often while it writes the result.
 TEST(Rejoin, ARequestThatItsDaemonLeftSaysWhatItsBuffersHold) {
     Cluster cluster({.nodes = 1});
     base::Random random(test_seed());
@@ -73,7 +73,7 @@ void kill_all(std::vector<Process>& trainers) {
     for (Process& trainer : trainers) ASSERT_TRUE(trainer.wait(soon()));
 }
 
-// The endpoint of a daemon of this name in the process that opens it.
+// Returns the endpoint of a daemon of this name in the process that opens it.
 std::string host_of(const Cluster& cluster, const std::string& name) {
     const std::string file = cluster.directory() + "/" + name + ".toml";
     std::ofstream(file) << "controller = \"" << cluster.controller_endpoint() << "\"\n"
@@ -89,7 +89,8 @@ std::vector<std::string> trainer_of(const std::string& endpoint, int rank) {
     return arguments;
 }
 
-// Two workers open the job, the second a while after the first, and train together from the first's model.
+// Two workers open the job, the second a while after the first. They train together from the model
+// of the first.
 void expect_a_new_run(Cluster& cluster, const std::vector<std::string>& endpoints) {
     WorkerOptions options{.endpoint = endpoints[0],
                           .world = 2,
@@ -122,20 +123,21 @@ void expect_a_new_run(Cluster& cluster, const std::vector<std::string>& endpoint
     EXPECT_NE(cluster.logs().find("job-rerun"), std::string::npos);
 }
 
-// The whole job is killed and run again, its second worker a while after its first.
+// The whole job is killed and run again. Its second worker comes a while after its first.
 TEST(Rerun, OfAJobWhoseWorkersAllDiedTrainsWithAllOfThem) {
     Cluster cluster({.nodes = 2});
     {
         auto trainers = cluster.trainers(2, kEndless);
         let_step(trainers[0], 10, cluster);
         kill_all(trainers);
-        // Of the two daemons one may be slower to see it than the next trainer is to come.
+        // One of the two daemons may see the deaths only after the next trainer comes.
         EXPECT_TRUE(cluster.wait_until_said("controller", "worker-died", 2, soon()));
     }
     expect_a_new_run(cluster, {cluster.endpoint(0), cluster.endpoint(1)});
 }
 
-// A trainer takes the daemon that it hosts along, and nobody tells the controller who has died.
+// A trainer takes the daemon that it hosts along. So nobody tells the controller which worker has
+// died.
 TEST(Rerun, OfAJobWhoseTrainersHostTheirDaemonsTrainsWithAllOfThem) {
     setenv("PACE_LIBPACED", LIBPACED, 1);
     Cluster cluster({.nodes = 0});
@@ -152,7 +154,7 @@ TEST(Rerun, OfAJobWhoseTrainersHostTheirDaemonsTrainsWithAllOfThem) {
     expect_a_new_run(cluster, {host_of(cluster, "again0"), host_of(cluster, "again1")});
 }
 
-// Nobody sees the workers die, and the controller waits for them when it is back.
+// Nobody sees the workers die. The controller waits for them when it is back.
 TEST(Rerun, AfterAPowerFailureTrainsWithAllOfThem) {
     Cluster cluster(
         {.nodes = 2, .controller_flags = {"--liveness-max-ms", "500", "--liveness-min-ms", "250"}});
@@ -195,7 +197,7 @@ TEST(Rerun, OfAnotherIdentityIsToldHowToEndTheJobThatAPowerFailureLeft) {
     EXPECT_EQ(next.opened(), PACE_OK) << next.complaint();
 }
 
-// The daemon has seen its trainers die, and written it down.
+// The daemon has seen its trainers die, and has recorded it.
 TEST(Rerun, UnderTheOnlyDaemonThatWasRestartedMeanwhileTrainsWithAllOfThem) {
     Cluster cluster({.nodes = 1, .controller = false, .journal = true});
     {
@@ -210,7 +212,7 @@ TEST(Rerun, UnderTheOnlyDaemonThatWasRestartedMeanwhileTrainsWithAllOfThem) {
     expect_a_new_run(cluster, {cluster.endpoint(0), cluster.endpoint(0)});
 }
 
-// It has not: it was dead before them.
+// The daemon has not seen its trainers die, because it died before them.
 TEST(Rerun, UnderTheOnlyDaemonThatDiedBeforeItsTrainersTrainsWithAllOfThem) {
     Cluster cluster({.nodes = 1, .controller = false, .journal = true});
     {
@@ -224,7 +226,7 @@ TEST(Rerun, UnderTheOnlyDaemonThatDiedBeforeItsTrainersTrainsWithAllOfThem) {
     expect_a_new_run(cluster, {cluster.endpoint(0), cluster.endpoint(0)});
 }
 
-// Ctrl-C, in a language that runs its handlers between two calls.
+// The test imitates Ctrl-C in a language that runs its handlers between two calls.
 TEST(Interruption, EndsAWaitForAWorkerThatNeverJoins) {
     Cluster cluster({.nodes = 1});
     Worker alone({.endpoint = cluster.endpoint(0), .world = 2, .wait_flags = PACE_WAIT_SIGNALS});
@@ -242,7 +244,8 @@ TEST(Interruption, EndsAWaitForAWorkerThatNeverJoins) {
     while (status == PACE_INTERRUPTED && handled == 0) status = alone.wait(request, PACE_FOREVER);
     user.join();
     EXPECT_EQ(status, PACE_INTERRUPTED) << alone.complaint();
-    // Whom it waits for is in the status, and, when that has taken long, in the log.
+    // The status names the worker that the call waits for. The log names it, too, when the wait has
+    // taken long.
     EXPECT_NE(cluster.pacectl(0, {"status"}).find("waits for rank 1 to join"), std::string::npos);
     const Deadline deadline = soon();
     while (cluster.logs().find("all 2 workers to join") == std::string::npos) {

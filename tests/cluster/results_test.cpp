@@ -1,4 +1,5 @@
-// Results that go elsewhere than to where the contents are: what is given is only read, and the result is where it is wanted.
+// Result tests: results go to other buffers than the contributions. The contributions are only
+// read, and the results are in the wanted place.
 #include <algorithm>
 #include <csignal>
 #include <memory>
@@ -13,10 +14,11 @@
 namespace pace::cluster {
 namespace {
 
-// Cut at a multiple of 64 bytes, as many as several pieces.
+// The buffers are cut at a multiple of 64 bytes. They have the size of several pieces.
 constexpr uint64_t kElements = 600'000;
 
-// Each worker has two buffers: what it gives, rank + 1 everywhere, and its result, -1 everywhere.
+// Each worker has two buffers. Its contribution is rank + 1 everywhere. Its result is -1 everywhere
+// at first.
 class Results : public testing::Test {
   protected:
     void open(const std::vector<size_t>& nodes, WorkerOptions options) {
@@ -38,7 +40,7 @@ class Results : public testing::Test {
                      uint64_t count = PACE_REST) const {
         return {workers_[rank]->buffers()[buffer], first, count};
     }
-    // Of the worker's slices, with these results.
+    // Makes a call on the worker's slices, with these results.
     template <typename Options, typename Verb>
     pace_request call(Verb verb, Options options, size_t rank, std::vector<pace_slice> given,
                       const std::vector<pace_slice>& results) {
@@ -86,7 +88,7 @@ class Results : public testing::Test {
     pace_error error_{};
 };
 
-// Among nodes and among the members of one; one of them wants its result in place.
+// The members are on several nodes, or all on one node. One member wants its result in place.
 TEST_F(Results, OfASumLeaveWhatWasGiven) {
     for (const std::vector<size_t>& nodes :
          {std::vector<size_t>{0, 0, 1}, std::vector<size_t>{1, 1, 1}}) {
@@ -105,7 +107,7 @@ TEST_F(Results, OfASumLeaveWhatWasGiven) {
     }
 }
 
-// At odd places, and not where the parts were.
+// The results are at odd places, which are not the places of the contributions.
 TEST_F(Results, GoToPartsOfBuffers) {
     open({0, 1}, {});
     std::vector<pace_request> requests;
@@ -137,7 +139,7 @@ TEST_F(Results, OfAnAverageFormWhereTheyAreWanted) {
     EXPECT_EQ(formed_in_results(1), 1);
 }
 
-// The rest of the last 64 bytes, and what lies between two parts, is somebody else's.
+// The rest of the last 64 bytes, and the bytes between two parts, belong to other data.
 TEST_F(Results, OfAnAverageThatAreNotInOnePieceAreCopied) {
     open({0, 1}, {.policy = PACE_POLICY_FULL});
     const auto both = [this](const std::vector<pace_slice>& first,
@@ -175,7 +177,7 @@ TEST_F(Results, OfAWorkerAloneAreWhatItGave) {
     EXPECT_TRUE(holds(results_[0], 1));
 }
 
-// As an optimizer has it that keeps two copies of the model and goes from one to the other.
+// An optimizer may keep two copies of the model like this, and go from one to the other.
 TEST_F(Results, MayTakeTurnsWithWhatIsGiven) {
     open({0, 1}, {.policy = PACE_POLICY_FULL});
     for (size_t turn = 0; turn < 6; ++turn) {
@@ -214,21 +216,21 @@ TEST_F(Results, AreTheModelThatANewcomerIsGiven) {
     std::fill_n(given_[1], kElements, 2.0F);
     finish(
         {average(0, 1, {slice(0, 0)}, {slice(0, 1)}), average(1, 1, {slice(1, 0)}, {slice(1, 1)})});
-    // Both go on with the result, and use what they gave for something else.
+    // Both workers go on with the result, and use their contributions' memory for something else.
     for (size_t rank = 0; rank < 2; ++rank) std::fill_n(given_[rank], kElements, 100.0F);
     workers_.pop_back();
     given_.pop_back();
     results_.pop_back();
     add(third);
     const pace_request joining = broadcast(2);
-    // A donor gives its model at its next call, which names other slices here.
+    // A donor gives its model at its next call. Here this call names other slices.
     for (uint64_t iteration = 2; workers_[2]->wait(joining, 0) == PACE_TIMEOUT; ++iteration)
         finish({average(0, iteration, {slice(0, 0, 0, 16)}, {}),
                 average(1, iteration, {slice(1, 0, 0, 16)}, {})});
     EXPECT_EQ(given_[2][0], 1.5F) << workers_[2]->complaint();
 }
 
-// An average that begins before all is made.
+// The average begins before all of the contribution is made.
 TEST_F(Results, OfAnOrderedAverageComeAsWell) {
     open({0, 1}, {.policy = PACE_POLICY_FULL});
     std::vector<pace_request> requests;
@@ -263,7 +265,8 @@ TEST_F(Results, OfASyncAreTheMean) {
     }
 }
 
-// The daemon dies in the midst of many sums: whatever they left, what was given is as it was, and may be given again.
+// The daemon dies in the middle of many sums. Whatever they left, the contributions are unchanged
+// and may be contributed again.
 TEST_F(Results, LeaveWhatWasGivenThoughTheDaemonDies) {
     open({0, 1}, {.policy = PACE_POLICY_FULL});
     pace_request first{};

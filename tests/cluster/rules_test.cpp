@@ -1,4 +1,5 @@
-// Rules of pace.h that only a daemon's answer shows, and that belong to no family: forks, signals, descriptors, quotas, runs.
+// Rule tests: rules of pace.h that only a daemon's answer shows, and that belong to no family. They
+// concern forks, signals, descriptors, quotas and runs.
 #include <grp.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -28,7 +29,7 @@ using std::chrono::steady_clock;
 
 constexpr uint64_t kElements = 1000;
 
-// What a forked child makes of it: the child says how many of the checks did not hold.
+// Runs checks in a forked child. The child returns how many of the checks failed.
 int in_a_child(const std::function<int()>& failures) {
     const pid_t child = fork();
     if (child == 0) _exit(failures());
@@ -48,64 +49,70 @@ class Rules : public testing::Test {
     WorkerOptions of(uint32_t rank, uint32_t world) const {
         return {.endpoint = cluster_.endpoint(0), .rank = rank, .world = world};
     }
-    // A worker of two, whose calls wait for one that never comes.
+    // Returns the options of a worker of two. Its calls wait for a worker that never comes.
     WorkerOptions alone() const { return of(0, 2); }
 
     Cluster cluster_{{.nodes = 1, .controller = false}};
     pace_error error_{};
 };
 
-// ----------------------------------------------------------------------------------------- sessions
+// ---------------------------------------------------------------------------------------- sessions
+
+// Calls everything, as a forked child. Returns how many of the calls were not refused.
+int calls_not_refused(pace_session* session, pace_buffer buffer, pace_request waiting) {
+    int failures = 0;
+    const auto refused = [&](pace_status status) { failures += status != PACE_E_INVALID; };
+    const pace_slice whole = PACE_WHOLE(buffer);
+    pace_session_info session_info = PACE_SESSION_INFO_INIT;
+    pace_buffer_info buffer_info = PACE_BUFFER_INFO_INIT;
+    pace_push_options push = PACE_PUSH_OPTIONS_INIT;
+    pace_pull_options pull = PACE_PULL_OPTIONS_INIT;
+    pace_average_options average = PACE_AVERAGE_OPTIONS_INIT;
+    pace_buffer made{};
+    pace_request begun{};
+    void* data = nullptr;
+    int fd = -1;
+    refused(pace_session_leave(session, 0, nullptr));
+    refused(pace_session_get_info(session, &session_info, nullptr));
+    refused(pace_session_get_fd(session, &fd, nullptr));
+    refused(pace_session_next(session, 0, nullptr, &begun, nullptr, nullptr));
+    refused(pace_buffer_create(session, PACE_F32, 1, nullptr, &made, &data, nullptr));
+    refused(pace_buffer_free(session, buffer, nullptr));
+    refused(pace_buffer_get_info(session, buffer, &buffer_info, nullptr));
+    refused(pace_buffer_to_dlpack(session, buffer, 0, &data, nullptr));
+    refused(pace_request_wait(session, waiting, 0, nullptr, nullptr, nullptr));
+    refused(pace_request_test(session, waiting, nullptr, nullptr, nullptr));
+    refused(pace_request_ready(session, waiting, 1, nullptr));
+    refused(pace_request_cancel(session, waiting, nullptr));
+    refused(pace_announce(session, 1, nullptr));
+    refused(pace_withdraw(session, nullptr));
+    refused(pace_average(session, &whole, 1, &average, &begun, nullptr));
+    refused(pace_reduce(session, &whole, 1, nullptr, &begun, nullptr));
+    refused(pace_broadcast(session, &whole, 1, nullptr, &begun, nullptr));
+    refused(pace_sync(session, &whole, 1, nullptr, &begun, nullptr));
+    refused(pace_barrier(session, nullptr, &begun, nullptr));
+    refused(pace_push(session, &whole, 1, &push, &begun, nullptr));
+    refused(pace_pull(session, &whole, 1, &pull, &begun, nullptr));
+    refused(pace_checkpoint(session, nullptr, &begun, nullptr));
+    refused(pace_residual_save(session, &whole, 1, nullptr, &begun, nullptr));
+    refused(pace_residual_load(session, &whole, 1, nullptr, &begun, nullptr));
+    return failures;
+}
 
 TEST_F(Rules, AForkedChildIsRefusedByEveryCall) {
     Worker worker(alone());
     ASSERT_EQ(worker.opened(), PACE_OK) << worker.complaint();
     worker.add_floats(kElements, 1);
     const pace_request waiting = worker.reduce();
-    pace_session* session = worker.session();
     const pace_buffer buffer = worker.buffers()[0];
     const int allowed = in_a_child([&] {
-        int failures = 0;
-        const auto refused = [&](pace_status status) { failures += status != PACE_E_INVALID; };
-        const pace_slice whole = PACE_WHOLE(buffer);
-        pace_session_info session_info = PACE_SESSION_INFO_INIT;
-        pace_buffer_info buffer_info = PACE_BUFFER_INFO_INIT;
-        pace_push_options push = PACE_PUSH_OPTIONS_INIT;
-        pace_pull_options pull = PACE_PULL_OPTIONS_INIT;
-        pace_average_options average = PACE_AVERAGE_OPTIONS_INIT;
-        pace_buffer made{};
-        pace_request begun{};
-        void* data = nullptr;
-        int fd = -1;
-        refused(pace_session_leave(session, 0, nullptr));
-        refused(pace_session_get_info(session, &session_info, nullptr));
-        refused(pace_session_get_fd(session, &fd, nullptr));
-        refused(pace_session_next(session, 0, nullptr, &begun, nullptr, nullptr));
-        refused(pace_buffer_create(session, PACE_F32, 1, nullptr, &made, &data, nullptr));
-        refused(pace_buffer_free(session, buffer, nullptr));
-        refused(pace_buffer_get_info(session, buffer, &buffer_info, nullptr));
-        refused(pace_buffer_to_dlpack(session, buffer, 0, &data, nullptr));
-        refused(pace_request_wait(session, waiting, 0, nullptr, nullptr, nullptr));
-        refused(pace_request_test(session, waiting, nullptr, nullptr, nullptr));
-        refused(pace_request_ready(session, waiting, 1, nullptr));
-        refused(pace_request_cancel(session, waiting, nullptr));
-        refused(pace_announce(session, 1, nullptr));
-        refused(pace_withdraw(session, nullptr));
-        refused(pace_average(session, &whole, 1, &average, &begun, nullptr));
-        refused(pace_reduce(session, &whole, 1, nullptr, &begun, nullptr));
-        refused(pace_broadcast(session, &whole, 1, nullptr, &begun, nullptr));
-        refused(pace_sync(session, &whole, 1, nullptr, &begun, nullptr));
-        refused(pace_barrier(session, nullptr, &begun, nullptr));
-        refused(pace_push(session, &whole, 1, &push, &begun, nullptr));
-        refused(pace_pull(session, &whole, 1, &pull, &begun, nullptr));
-        refused(pace_checkpoint(session, nullptr, &begun, nullptr));
-        refused(pace_residual_save(session, &whole, 1, nullptr, &begun, nullptr));
-        refused(pace_residual_load(session, &whole, 1, nullptr, &begun, nullptr));
-        pace_session_free(session);  // frees what the child has of it, and nothing of its parent's
+        const int failures = calls_not_refused(worker.session(), buffer, waiting);
+        // Frees the child's part of the session, and nothing of its parent's.
+        pace_session_free(worker.session());
         return failures;
     });
     EXPECT_EQ(allowed, 0);
-    // The parent's session knows nothing of it.
+    // The child's calls do not reach the parent's session.
     EXPECT_EQ(worker.wait(waiting, 0), PACE_TIMEOUT);
     EXPECT_EQ(worker.cancel(waiting), PACE_OK);
     EXPECT_EQ(worker.wait(waiting), PACE_CANCELED);
@@ -114,7 +121,7 @@ TEST_F(Rules, AForkedChildIsRefusedByEveryCall) {
 TEST_F(Rules, AUserWhomTheSocketDoesNotKnowIsDenied) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
     const std::string endpoint = cluster_.endpoint(0);
-    // The folder lets everyone look: it is the socket that refuses.
+    // Every user may read the folder. So it is the socket that refuses.
     ASSERT_EQ(chmod(cluster_.directory().c_str(), 0755), 0);
     const int wrong = in_a_child([&] {
         constexpr uid_t kNobody = 65534;
@@ -137,7 +144,7 @@ TEST(RulesOfRuns, ASessionWhoseRunIsOverIsClosed) {
     ASSERT_EQ(old.opened(), PACE_OK) << old.complaint();
     old.add_floats(kElements, 1);
     old.finish(old.reduce());
-    // Its node is gone, and with it all workers of the run; meanwhile another begins.
+    // The worker's node is gone, and with it all workers of the run. Meanwhile another run begins.
     cluster.daemon(0).signal(SIGKILL);
     ASSERT_TRUE(cluster.daemon(0).wait(soon()));
     Worker next({.endpoint = cluster.endpoint(1), .connect_ms = 30000, .tune = run("tuesday")});
@@ -191,6 +198,13 @@ TEST_F(Rules, ADaemonThatIsNotThereYetIsWaitedForAQuarterOfASecond) {
     EXPECT_LT(took, std::chrono::seconds(10)) << "connect_ms is 20 s";
 }
 
+// Trains until the third worker is one of them.
+void train_until_three(Worker& worker) {
+    do {
+        worker.finish(worker.reduce());
+    } while (worker.info().member_count < 3 && !testing::Test::HasFailure());
+}
+
 TEST(RulesOfRuns, ARunBeginsWithFewerWorkersAndWhoComesLaterGetsItsModel) {
     Cluster cluster({.nodes = 2});
     const auto tune = [](AskedSession& job) {
@@ -220,23 +234,18 @@ TEST(RulesOfRuns, ARunBeginsWithFewerWorkersAndWhoComesLaterGetsItsModel) {
     ASSERT_EQ(third.opened(), PACE_OK) << third.complaint();
     EXPECT_EQ(info_of(third).run_state, uint32_t{PACE_RUN_UNDER_WAY});
     const float* given = third.add_floats(kElements, 7);
-    // The others train until it is one of them; who has trained gives what it has with its next call: 6, 12, 24, ...
-    const auto train = [](Worker& worker) {
-        do {
-            worker.finish(worker.reduce());
-        } while (worker.info().member_count < 3 && !testing::Test::HasFailure());
-    };
-    std::thread one([&] { train(first); });
-    std::thread two([&] { train(second); });
+    // A worker that has trained gives its model with its next call: 6, 12, 24, ...
+    std::thread one([&] { train_until_three(first); });
+    std::thread two([&] { train_until_three(second); });
     third.finish(third.broadcast(0));
     EXPECT_EQ(std::fmod(given[0], 6), 0) << given[0];
-    train(third);
+    train_until_three(third);
     one.join();
     two.join();
     EXPECT_EQ(given[0], model[0]);
 }
 
-// ---------------------------------------------------------------------------------------------- waits
+// ------------------------------------------------------------------------------------------- waits
 
 TEST_F(Rules, AWaitWithSignalsComesBackWithinASecondWithoutOne) {
     Worker worker(alone());
@@ -260,7 +269,8 @@ TEST_F(Rules, AWaitWhoseRequestNextTakesIsToldThatItsHandleIsVoid) {
     Worker worker(alone());
     ASSERT_EQ(worker.opened(), PACE_OK) << worker.complaint();
     worker.add_floats(kElements, 1);
-    // Who ends first is a matter of chance: until next() has won, at most so many times.
+    // Chance decides which call ends first. The test repeats until next() has won, at most this
+    // often.
     for (int time = 0; time < 200; ++time) {
         const pace_request waiting = worker.reduce();
         auto waited = std::async(std::launch::async, [&] {
@@ -300,7 +310,7 @@ TEST_F(Rules, AProcessWithoutDescriptorsIsToldSo) {
     EXPECT_EQ(pace_session_get_fd(worker.session(), &fd, &error_), PACE_OK) << error_.message;
 }
 
-// The daemon is stopped, so that nothing of what it is told is taken.
+// The daemon is stopped, so that it takes none of the messages.
 TEST_F(Rules, ADaemonThatDoesNotReadIsNotToldForEver) {
     WorkerOptions options = of(0, 2);
     options.policy = PACE_POLICY_PARTIAL_REDUCE;

@@ -61,7 +61,8 @@ bool ServedTrainer::open() {
     return true;
 }
 
-// Everyone begins with rank 0's model, which is also what the job has after it has lost its own; a newcomer with the current one.
+// Every worker begins with rank 0's model. The job also has this model after it has lost its own. A
+// newcomer begins with the current model.
 bool ServedTrainer::start() {
     for (;;) {
         std::fill_n(model_data_, options_.elements, model_data_[0]);

@@ -1,5 +1,6 @@
-// ServedTrainer: a worker of a parameter server, for the fault tests. Its updates are one in every element, so that a model of which some shards
-// have an update and others not would show. It prints what trainer.cpp's prints.
+// ServedTrainer: a worker of a parameter server, for the fault tests. Its updates are one in every
+// element. So a model would show if some shards have an update and others do not. The trainer
+// prints what trainer.cpp's prints.
 #pragma once
 
 #include "pace.h"

@@ -1,4 +1,5 @@
-// Parameter servers while what they run on dies, freezes and comes back: pushes count once or not at all, and the rest goes on.
+// Server fault tests: parameter servers while daemons and controllers die, freeze and come back.
+// Pushes count once or not at all, and the rest goes on.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -29,14 +30,14 @@ class Trainer {
         stop_ = true;
         if (thread_.joinable()) thread_.join();
     }
-    // After its current step. Returns how many it has made.
+    // Stops the trainer after its current step. Returns the number of its steps.
     uint64_t stop() {
         stop_ = true;
         thread_.join();
         return steps_;
     }
     uint64_t steps() const { return steps_; }
-    // False if that takes too long.
+    // Returns false if reaching the step takes too long.
     bool reach(uint64_t steps) const {
         const Deadline deadline = soon();
         while (steps_ < steps) {
@@ -61,7 +62,7 @@ class Trainer {
     std::thread thread_;
 };
 
-// Of a controller.
+// The fate of a controller.
 enum class Fate { restarted, restarted_without_journal, frozen };
 
 void meet(Fate fate, Cluster& cluster) {
@@ -84,7 +85,8 @@ TEST(ServerFaults, AControllerThatReturnsGoesOnAndNothingIsLostOrCountedTwice) {
             for (auto& trainer : trainers)
                 ASSERT_TRUE(trainer->reach(trainer->steps() + 5)) << cluster.logs();
         }
-        // Whoever stops holds up the others (SSP), so each leaves before the next one stops.
+        // A worker that stops holds up the others (SSP). So each worker leaves before the next one
+        // stops.
         uint64_t steps = 0;
         for (size_t i = 1; i < workers.size(); ++i) {
             steps += trainers[i]->stop();
@@ -100,14 +102,15 @@ TEST(ServerFaults, AControllerThatReturnsGoesOnAndNothingIsLostOrCountedTwice) {
 
 TEST(ServerFaults, ATrainerThatIsKilledIsWaitedForNoMore) {
     Cluster cluster({.nodes = 2});
-    // A child of this process that opens a session would have to be a program: here, a session whose daemon sees it go without a word.
+    // A child that opens a session would have to be a program of its own. Instead the daemon of
+    // this session sees it go without a message.
     Workers workers = open_workers(cluster, {.policy = PACE_POLICY_BSP}, {0, 1, 1});
     workers[0]->finish(workers[0]->push(0));
     workers[1]->finish(workers[1]->push(0));
     const pace_request held = workers[0]->pull(1);
     EXPECT_EQ(workers[0]->session().wait(held, 0), PACE_TIMEOUT);
     cluster.daemon(1).signal(SIGKILL);
-    // Its daemon is gone with half of the model.
+    // The worker's daemon is gone with half of the model.
     EXPECT_EQ(workers[0]->session().wait(held), PACE_STALE) << cluster.logs();
 }
 
@@ -120,14 +123,14 @@ TEST(ServerFaults, TheModelIsLostWithADaemonAndABroadcastGivesItAnew) {
     }
     workers[0]->finish(workers[0]->pull(1));
     cluster.daemon(2).signal(SIGKILL);
-    // Whenever that is noticed.
+    // The loss may be noticed at any time.
     const Deadline deadline = soon();
     pace_status status = PACE_OK;
     while (status == PACE_OK && std::chrono::steady_clock::now() < deadline)
         status = workers[0]->session().wait(workers[0]->pull(1));
     EXPECT_EQ(status, PACE_STALE) << cluster.logs();
     EXPECT_EQ(workers[1]->session().wait(workers[1]->push(1)), PACE_STALE);
-    // What worker 0 has pulled last is the model again.
+    // The model that worker 0 has pulled last is the model again.
     workers[0]->set_model(5);
     const pace_request first = workers[0]->broadcast(0);
     const pace_request second = workers[1]->broadcast(0);
@@ -139,7 +142,7 @@ TEST(ServerFaults, TheModelIsLostWithADaemonAndABroadcastGivesItAnew) {
     expect_even(*workers[1]);
 }
 
-// The view that says that the model is lost also completes the round that gives it anew.
+// The view that reports the loss of the model also completes the round that gives the model anew.
 TEST(ServerFaults, ABroadcastThatALeavingWorkerCompletesEndsTheLoss) {
     Cluster cluster({.nodes = 2});
     Workers workers = open_workers(cluster, {.elements = 30, .shards = 2}, {0, 0, 1});
@@ -152,7 +155,7 @@ TEST(ServerFaults, ABroadcastThatALeavingWorkerCompletesEndsTheLoss) {
     ASSERT_EQ(status, PACE_STALE) << cluster.logs();
     workers[0]->set_model(5);
     const pace_request broadcast = workers[0]->broadcast(0);
-    EXPECT_EQ(workers[0]->session().wait(broadcast, 0), PACE_TIMEOUT);  // for worker 1
+    EXPECT_EQ(workers[0]->session().wait(broadcast, 0), PACE_TIMEOUT);  // waits for worker 1
     workers[1].reset();
     workers[0]->finish(broadcast);
     workers[0]->set_update(1);
@@ -177,7 +180,8 @@ TEST(ServerFaults, ShardsOutliveTheWorkersOfTheirNode) {
     workers[0]->finish(workers[0]->pull(2));
     EXPECT_EQ(workers[0]->model(0), 4.0F) << cluster.logs();
     expect_even(*workers[0]);
-    // Also over a restart of the controller, which hears of nodes that have no worker.
+    // The same holds over a restart of the controller. The controller then hears of nodes that have
+    // no worker.
     cluster.kill_controller();
     cluster.start_controller();
     workers[0]->finish(workers[0]->push(2));
@@ -191,7 +195,7 @@ TEST(ServerFaults, AFrozenDaemonHoldsUpTheOthersNoLongerThanItIsWaitedFor) {
     Workers workers = open_workers(cluster, {.elements = 30, .shards = 2}, {0, 1, 2});
     for (auto& worker : workers) worker->finish(worker->push(0));
     cluster.daemon(2).signal(SIGSTOP);
-    // It may keep a shard, or not: either way somebody says what to do.
+    // The frozen daemon may keep a shard or not. In both cases the worker gets an answer.
     workers[0]->set_update(1);
     const pace_status pushed = workers[0]->session().wait(workers[0]->push(1));
     const pace_status pulled = workers[0]->session().wait(workers[0]->pull(2));

@@ -1,5 +1,6 @@
-// Parameter servers while daemons and the controller are killed together and started again: trainers that live on go on within seconds, and
-// whatever they pull is of one moment. Each update adds the same to every element, so that a torn model is not uniform.
+// Server restart tests: the daemons and the controller of a parameter server are killed together
+// and started again. Surviving trainers go on within seconds, and each pull is of one moment. Each
+// update adds the same number to every element, so that a torn model is not uniform.
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -29,7 +30,8 @@ std::vector<std::string> flags_of_trainers(uint32_t checkpoint_every_ms) {
             "10000"};
 }
 
-// Everyone makes steps again, and nobody has been told of a fault: a trainer that was would have ended.
+// Every trainer makes steps again, and no trainer has been told of a fault. A trainer that was told
+// would have ended.
 void expect_steps(std::vector<Process>& trainers, Cluster& cluster, const std::string& after) {
     for (Process& trainer : trainers) (void)newest_step(trainer);
     for (size_t rank = 0; rank < trainers.size(); ++rank) {
@@ -49,7 +51,8 @@ void kill_daemons(Cluster& cluster, size_t nodes) {
 struct Everything {
     const char* name;
     size_t nodes;
-    bool controller;  // one of its own
+    // The controller is a process of its own.
+    bool controller;
     bool kills_controller;
     bool loses_journal;
     uint32_t checkpoint_every_ms;
@@ -83,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
         Everything{"AllDaemonsAndTheControllerWithItsJournal", 2, true, true, true, 100}),
     [](const auto& test) { return test.param.name; });
 
-// How often the node has lost the controller, as its log says.
+// Returns how often the node has lost the controller, according to its log.
 size_t times_lost(const Cluster& cluster, size_t node) {
     std::ifstream log(cluster.directory() + "/node" + std::to_string(node) + ".log");
     size_t times = 0;
@@ -92,7 +95,7 @@ size_t times_lost(const Cluster& cluster, size_t node) {
     return times;
 }
 
-// Whoever reads the log again and again lets the others have the processor.
+// Reads the log again and again. Between reads it yields the processor to the others.
 bool loses_controller(const Cluster& cluster, size_t node, size_t before) {
     const Deadline deadline = soon();
     while (times_lost(cluster, node) <= before) {
@@ -102,7 +105,8 @@ bool loses_controller(const Cluster& cluster, size_t node, size_t before) {
     return true;
 }
 
-// The daemons take the frozen controller for dead, and attach anew; what it says before it hears of that is lost to them.
+// The daemons take the frozen controller for dead, and attach anew. The daemons lose what the
+// controller sends before it hears of that.
 TEST(ServerRestart, NoPullIsTornWhenDaemonsAndTheControllerFailTogether) {
     constexpr size_t kNodes = 4;
     base::Random random(test_seed());
@@ -118,7 +122,7 @@ TEST(ServerRestart, NoPullIsTornWhenDaemonsAndTheControllerFailTogether) {
         if (restarts_controller) {
             cluster.kill_controller();
             cluster.start_controller();
-            // Only who is attached can lose it.
+            // Only an attached daemon can lose the controller.
             expect_steps(trainers, cluster, name + ", restarted");
         }
         cluster.daemon(killed).signal(SIGKILL);
@@ -135,7 +139,7 @@ TEST(ServerRestart, NoPullIsTornWhenDaemonsAndTheControllerFailTogether) {
         << cluster.logs();
 }
 
-// Nothing is frozen: everything dies and is back at once, again and again.
+// Nothing is frozen. All processes die and are back at once, again and again.
 TEST(ServerRestart, NoPullIsTornWhenTheyAreRestartedTogether) {
     constexpr size_t kNodes = 3;
     base::Random random(test_seed());

@@ -1,4 +1,4 @@
-// What can be seen of a parameter server.
+// Server status tests: what operators can see of a parameter server.
 #include <string>
 
 #include <gtest/gtest.h>

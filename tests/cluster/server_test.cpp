@@ -1,4 +1,5 @@
-// Parameter servers inside real daemons: what pushes make of the model, who waits for whom, and what is refused.
+// Server tests: parameter servers in real daemons. They check how pushes change the model, which
+// worker waits for which, and what is refused.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -19,7 +20,8 @@ struct Row {
     float value;
 };
 
-// Jiang et al., Appendix C: by four workers, while a fifth, which pushes nothing, looks on.
+// Follows Jiang et al., Appendix C, with four workers. A fifth worker, which pushes nothing, reads
+// the model.
 void follow_appendix_c(const std::string& rate, const std::vector<Row>& rows) {
     Cluster cluster({.nodes = 3});
     Team team(cluster,
@@ -77,7 +79,8 @@ TEST(Server, TheFirstBroadcastIsTheModel) {
     expect_model(team[2], 0, 9);
 }
 
-// All elements of an update are equal, so that a model of which some shards have it and some have not would show.
+// All elements of an update are equal. So a model shows if some shards have the update and others
+// do not.
 TEST(Server, NoPullIsTornAndNothingIsLost) {
     constexpr uint64_t kSteps = 40;
     for (const uint32_t shards : {1U, 3U, 17U}) {
@@ -101,7 +104,8 @@ TEST(Server, NoPullIsTornAndNothingIsLost) {
     }
 }
 
-// Without partition synchronization a pull may be torn, but in the end every update is in all shards, once.
+// Without partition synchronization a pull may be torn. In the end every update is in all shards,
+// once.
 TEST(Server, WithoutSynchronizationNothingIsLostEither) {
     constexpr uint64_t kSteps = 60;
     Cluster cluster({.nodes = 3});
@@ -203,7 +207,7 @@ TEST(Server, APrefetchedModelLacksTheStepUnderWay) {
     Team team(cluster, {}, {0});
     team[0].set_update(1);
     team[0].finish(team[0].push(0));
-    const pace_request early = team[0].pull(2);  // while it computes its step 1
+    const pace_request early = team[0].pull(2);  // while it computes step 1
     team[0].finish(early);
     EXPECT_EQ(team[0].model(0), 1.0F);
     team[0].finish(team[0].push(1));
@@ -233,7 +237,8 @@ TEST(Server, ANewcomerGetsTheModelAndBeginsAtTheSlowestClock) {
     EXPECT_EQ(newcomer.model(3), 5.0F);
 }
 
-// What its predecessor has pushed for the same steps and is not ordered, or is on its way still, is not taken for its own.
+// The predecessor may have pushed for the same steps. Pushes that are not ordered, or are still on
+// their way, are not taken for the successor's.
 TEST(Server, AWorkersSuccessorOnTheSameNodePushesForItself) {
     Cluster cluster({.nodes = 3});
     Team team(cluster, {.elements = 30, .shards = 3}, {0, 1});
@@ -248,7 +253,7 @@ TEST(Server, AWorkersSuccessorOnTheSameNodePushesForItself) {
         worker.finish(worker.pull(clock + 1));
         pushed += own;
         EXPECT_EQ(worker.model(0), pushed);
-        (void)worker.push(clock + 1);  // which may count, or not
+        (void)worker.push(clock + 1);  // this push may count or not
         team.leave(1);
         team.join(cluster, 1, 1);
         team[1].finish(team[1].broadcast(0));
@@ -267,7 +272,7 @@ void expect_refused(ServerWorker& worker, pace_request request, const std::strin
         << worker.session().complaint();
 }
 
-// Its trainer may not have heard that the first one ended well.
+// The trainer may not have heard that the first push ended well.
 TEST(Server, APushThatIsRepeatedCountsOnceAndSaysSo) {
     Cluster cluster({.nodes = 2});
     Team team(cluster, {.elements = 40, .shards = 3}, {0, 1});
@@ -340,7 +345,8 @@ TEST(Server, SyncAndBarrierAreForEveryFamily) {
     });
 }
 
-// More than a worker may have on their way, the last of them wrong: a pull after it waits for the others alone.
+// There are more pushes than a worker may have on their way, and the last one is wrong. A pull
+// after it waits only for the others.
 TEST(Server, APullAfterAPushThatIsRefusedDoesNotWaitForIt) {
     Cluster cluster({.nodes = 2});
     Team team(cluster, {.elements = 20000, .shards = 2}, {0, 1});

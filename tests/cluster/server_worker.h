@@ -1,4 +1,5 @@
-// ServerWorker: a worker of a server job, with one buffer for updates and one for the model, each in two parts.
+// ServerWorker: a worker of a server job. It has one buffer for updates and one for the model, each
+// in two parts.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class ServerWorker {
     Worker& session() { return worker_; }
     const pace_request_info& info() const { return worker_.info(); }
     uint64_t elements() const { return elements_; }
-    // Of the model, as last pulled or broadcast.
+    // Returns an element of the model, as last pulled or broadcast.
     float model(uint64_t element) const {
         return element < half_ ? model_[0][element] : model_[1][element - half_];
     }
@@ -42,7 +43,7 @@ class ServerWorker {
     pace_request push_sparse(uint64_t clock, const std::vector<uint32_t>& indices,
                              const std::vector<float>& values);
     pace_request pull(uint64_t clock);
-    // Into the buffer that range() gives.
+    // Pulls into the buffer that range() gives.
     pace_request pull_range(uint64_t clock, uint64_t first);
     const float* range() const { return values_; }
     pace_request broadcast(uint32_t root);
@@ -51,7 +52,8 @@ class ServerWorker {
     // Waits for success.
     void finish(pace_request request) { worker_.finish(request); }
 
-    static constexpr uint64_t kRange = 16;  // elements of range(), and entries at most
+    // The number of elements of range(), and the greatest number of entries.
+    static constexpr uint64_t kRange = 16;
 
   private:
     Worker worker_;
@@ -68,7 +70,7 @@ class ServerWorker {
     pace_error error_{};
 };
 
-// One worker for each, on the node that is named.
+// One worker for each rank, on the named node.
 using Workers = std::vector<std::unique_ptr<ServerWorker>>;
 Workers open_workers(const Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes);
 

@@ -1,4 +1,5 @@
-// Parts of buffers in calls, among nodes and within one: what is named changes, and nothing beside it.
+// Slice tests: parts of buffers in calls, among nodes and within one. The named parts change, and
+// nothing beside them.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -31,10 +32,21 @@ class SlicesOfAll : public testing::Test {
     pace_slice slice(size_t rank, uint64_t first, uint64_t count) const {
         return {workers_[rank]->buffers()[0], first, count};
     }
-    // Whether [first, last) of the worker's buffer holds this value.
+    // Returns whether [first, last) of the worker's buffer holds this value.
     bool holds(size_t rank, uint64_t first, uint64_t last, float value) const {
         return std::all_of(data_[rank] + first, data_[rank] + last,
                            [value](float element) { return element == value; });
+    }
+
+    // The slices hold the sum of 1, 2 and 3, and what is beside them the worker's own number.
+    void expect_sums_in_slices(size_t rank) const {
+        const auto own = static_cast<float>(rank + 1);
+        EXPECT_TRUE(holds(rank, 0, 1, own));
+        EXPECT_TRUE(holds(rank, 1, 8, 6));
+        EXPECT_TRUE(holds(rank, 8, 11, own));
+        EXPECT_TRUE(holds(rank, 11, 40'001, 6));
+        EXPECT_TRUE(holds(rank, 40'001, 40'003, own));
+        EXPECT_TRUE(holds(rank, 40'003, kElements, 6));
     }
 
     Cluster cluster_{{.nodes = 2}};
@@ -43,7 +55,7 @@ class SlicesOfAll : public testing::Test {
     pace_error error_{};
 };
 
-// As the buckets of one flat gradient, of odd lengths and at odd places.
+// The slices are like the buckets of one flat gradient. They have odd lengths and odd places.
 TEST_F(SlicesOfAll, BucketsOfOneBufferAreReducedBesideEachOther) {
     open({0, 0, 1}, PACE_POLICY_ALL_REDUCE);
     pace_reduce_options sum = PACE_REDUCE_OPTIONS_INIT;
@@ -76,17 +88,11 @@ TEST_F(SlicesOfAll, BucketsOfOneBufferAreReducedBesideEachOther) {
             told += info.user_data;
         }
         EXPECT_EQ(told, 3U);
-        const auto own = static_cast<float>(rank + 1);
-        EXPECT_TRUE(holds(rank, 0, 1, own));
-        EXPECT_TRUE(holds(rank, 1, 8, 6));
-        EXPECT_TRUE(holds(rank, 8, 11, own));
-        EXPECT_TRUE(holds(rank, 11, 40'001, 6));
-        EXPECT_TRUE(holds(rank, 40'001, 40'003, own));
-        EXPECT_TRUE(holds(rank, 40'003, kElements, 6));
+        expect_sums_in_slices(rank);
     }
 }
 
-// A copy of a part is averaged, while the trainer goes on with the whole.
+// A copy of a part is averaged, while the trainer goes on with the whole buffer.
 TEST_F(SlicesOfAll, APartIsAveragedBesideComputing) {
     open({0, 1}, PACE_POLICY_FULL);
     std::vector<pace_request> requests(2);
@@ -108,7 +114,7 @@ TEST_F(SlicesOfAll, APartIsAveragedBesideComputing) {
     }
 }
 
-// The places need not be the same at all workers.
+// The places may differ between workers.
 TEST_F(SlicesOfAll, AModelIsBroadcastFromAPartIntoAnother) {
     open({0, 1}, PACE_POLICY_ALL_REDUCE);
     std::vector<pace_request> requests(2);

@@ -1,5 +1,7 @@
-// What must hold when something dies or freezes while top-k compression leaves out most of the gradients: nobody hangs, all
-// replicas are equal bit for bit, and what workers that lived on have handed in is in them or still owed. Every test prints its seed.
+// Sparse fault tests: check what must hold when a process dies or freezes while top-k compression
+// leaves out most of the gradients. No process hangs, and all replicas are equal bit for bit. The
+// contributions of surviving workers are in the replicas or in residuals. Every test prints its
+// seed.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -31,18 +33,18 @@ std::ostream& operator<<(std::ostream& out, const Variant& variant) {
     return out << variant.name;
 }
 
-// A round waits for a stopped trainer for stopped_wait_ms, which is 300 in these tests. The rest is a guess at what a busy machine
-// needs under a sanitizer.
+// A round waits for a stopped trainer for stopped_wait_ms, which is 300 in these tests. The rest is
+// a guess at what a busy machine needs under a sanitizer.
 constexpr uint64_t kFreezePauseMaxUs = 5'000'000;
 
-// As the trainers' lines tell the time.
+// Returns the time on the clock of the trainers' lines.
 uint64_t now_us() {
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                      std::chrono::steady_clock::now().time_since_epoch())
                                      .count());
 }
 
-// The longest time from one step to the next, from `since_us` on, in the lines read so far.
+// Returns the longest time from one step to the next, from `since_us` on, in the lines read so far.
 uint64_t longest_pause_us(const Process& trainer, uint64_t since_us) {
     uint64_t longest = 0;
     uint64_t before = since_us;
@@ -57,7 +59,8 @@ uint64_t longest_pause_us(const Process& trainer, uint64_t since_us) {
 
 class SparseFaults : public testing::TestWithParam<Variant> {
   protected:
-    // Trainers and daemons find the simulated GPU; who does not ask for it does not see it.
+    // Trainers and daemons find the simulated GPU. A process that does not ask for a GPU does not
+    // see it.
     static void SetUpTestSuite() {
         simulated_gpu::set_environment();
         setenv("PACED_PLUGINS", simulated_gpu::kPlugins, 1);
@@ -82,7 +85,7 @@ class SparseFaults : public testing::TestWithParam<Variant> {
         return SparseLedger(world, elements, std::string(GetParam().compression) == "topka");
     }
 
-    // Asks the trainer to leave, or kills it; gone when this returns.
+    // Asks the trainer to leave, or kills it. The trainer is gone when this function returns.
     static void end(std::vector<Process>& trainers, uint32_t rank, int signal,
                     SparseLedger& ledger) {
         trainers[rank].signal(signal);
@@ -99,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Compressions, SparseFaults,
                                          Variant{"ChosenTeams", "spardl", "node", "0"},
                                          Variant{"TopkA", "topka", "node", "1"},
                                          Variant{"OkTopk", "oktopk", "node", "1"},
-                                         // So many that they are cut there.
+                                         // There are so many elements that they are cut on the GPU.
                                          Variant{"OnGpu", "spardl", "node", "1", true, 66000}),
                          [](const auto& variant) { return std::string(variant.param.name); });
 
@@ -122,7 +125,7 @@ TEST_P(SparseFaults, AKilledTrainerCostsTheOthersNothing) {
     ledger.expect_nothing_lost(trainers, {0, 1, 2}, cluster);
 }
 
-// What was owed there goes to another node, though nobody asked to leave.
+// The node's residual goes to another node, though no worker asked to leave.
 TEST_P(SparseFaults, ANodesLastTrainersAreKilled) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, flags());
@@ -152,7 +155,7 @@ TEST_P(SparseFaults, ARestartedTrainerGetsTheCurrentModelAndGoesOn) {
     ledger.expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
 }
 
-// It may be back before anybody has noticed.
+// The trainer may be back before any process has noticed its death.
 TEST_P(SparseFaults, ATrainerAloneOnItsNodeIsRestarted) {
     Cluster cluster({.nodes = 4});
     auto trainers = cluster.trainers(4, flags());
@@ -178,7 +181,7 @@ TEST_P(SparseFaults, ATrainerIsRestartedWhileNoControllerIsThere) {
         cluster.kill_controller();
         if (random_.below(2) == 0) cluster.lose_journal();
         end(trainers, rank, SIGKILL, ledger);
-        // On its node, or on another.
+        // The trainer is started on its node, or on another one.
         trainers[rank] = start_again(cluster, (rank + random_.below(2)) % 4, rank, 4, flags());
         cluster.start_controller();
         ASSERT_TRUE(let_say(trainers[rank], "model at ", cluster));
@@ -204,7 +207,7 @@ TEST_P(SparseFaults, WhatALeaverOwesIsHandedOverAndItComesBack) {
     ledger.expect_nothing_lost(trainers, {0, 1, 2, 3, 4, 5}, cluster);
 }
 
-// Whoever has just inherited leaves as well; views follow each other quickly.
+// A node that has just received a transfer leaves as well. Views follow each other quickly.
 TEST_P(SparseFaults, NodesThatLeaveTogetherHandEverythingOver) {
     Cluster cluster({.nodes = 4});
     const uint64_t elements = std::max<uint64_t>(GetParam().elements, 20000);
@@ -233,7 +236,7 @@ TEST_P(SparseFaults, AFrozenTrainerIsNeverAReasonForAnotherToHang) {
             << cluster.logs();
     }
     trainers[2].signal(SIGCONT);
-    // It may have lines from before in its pipe.
+    // The trainer may have lines from before in its pipe.
     let_step(trainers[2], 60, cluster);
     let_step(trainers[0], 20, cluster);
     ledger(4).expect_nothing_lost(trainers, {0, 1, 2, 3}, cluster);
@@ -330,7 +333,8 @@ TEST_P(SparseFaults, AControllerThatDiesAndReturnsLosesNothing) {
     expect_no_line(trainers, "outcome");
 }
 
-// Frozen for longer than it waits for anybody, and than anybody waits for it.
+// The controller is frozen for longer than it waits for any process, and than any process waits for
+// it.
 TEST_P(SparseFaults, AControllerThatIsFrozenLosesNothing) {
     Cluster cluster({.nodes = 3});
     auto trainers = cluster.trainers(6, flags());
@@ -341,7 +345,7 @@ TEST_P(SparseFaults, AControllerThatIsFrozenLosesNothing) {
     expect_no_line(trainers, "outcome");
 }
 
-// Anything, at any moment, several times over.
+// Random faults happen at random moments, several times.
 TEST_P(SparseFaults, AStormLosesNothing) {
     Cluster cluster({.nodes = 3, .controller_flags = {"--stopped-wait-ms", "300"}});
     auto trainers = cluster.trainers(6, flags());
@@ -354,7 +358,8 @@ TEST_P(SparseFaults, AStormLosesNothing) {
         trainers[rank] = start_again(cluster, random_.below(3), rank, 6, flags());
         ASSERT_TRUE(let_say(trainers[rank], "joined", cluster));
     });
-    // Whoever was frozen has been told, and has the current model: it is in rounds that the others came to without it.
+    // Every trainer that was frozen has been told, and has the current model. It is in rounds that
+    // the others reached without it.
     uint64_t newest = 0;
     for (Process& trainer : trainers) newest = std::max(newest, newest_round(trainer));
     for (Process& trainer : trainers)

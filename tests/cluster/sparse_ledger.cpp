@@ -29,7 +29,7 @@ std::optional<Step> step_of(const std::string& line) {
     return word == "step" && words ? std::optional(step) : std::nullopt;
 }
 
-// The last rounds of a trainer, and what else it said, for failure messages.
+// Returns the last rounds of a trainer and its other lines, for failure messages.
 std::string story_of(const Process& trainer) {
     const auto& lines = trainer.lines();
     std::string story;
@@ -81,7 +81,8 @@ void SparseLedger::lose(const std::vector<uint32_t>& ranks, Process& survivor, b
     losses_.push_back(std::move(loss));
 }
 
-// Takes the trainer's steps from the balance; gives the one that it would have made next.
+// Subtracts the trainer's steps from the balance. Returns the step that the trainer would have made
+// next.
 std::optional<SparseLedger::Call> SparseLedger::count(uint32_t rank, const Process& trainer) {
     std::optional<Call> next;
     for (const std::string& line : trainer.lines()) {
@@ -96,7 +97,7 @@ std::optional<SparseLedger::Call> SparseLedger::count(uint32_t rank, const Proce
     return next;
 }
 
-// Whoever tells of a round has got the same sum.
+// All trainers that print a round have got the same sum.
 void SparseLedger::compare_sums(const Process& trainer) {
     for (const Step& step : steps_of(trainer)) {
         EXPECT_EQ(hashes_.try_emplace(step.round, step.hash).first->second, step.hash)
@@ -121,8 +122,9 @@ void SparseLedger::add_values(const std::string& line, double factor) {
     EXPECT_TRUE(words) << "a line too short";
 }
 
-// Adds the debts that died. False if they, or those that have come back, are not known to be of the round that the others
-// have committed with these ranks at last.
+// Adds the residuals that were lost. Returns false if the residuals are not known to belong to the
+// last round that the others have committed with these ranks. This concerns lost residuals and
+// residuals that have come back.
 bool SparseLedger::settle(const Loss& loss, const std::vector<Process>& trainers) {
     std::vector<std::string> debts;
     for (const uint32_t rank : loss.ranks) {
@@ -130,7 +132,7 @@ bool SparseLedger::settle(const Loss& loss, const std::vector<Process>& trainers
         for (const Step& step : steps_of(trainers[rank])) {
             if (step.round == loss.last_round) has_last = true;
             const auto members = members_.find(step.round);
-            // It has committed a round that the others have redone without it.
+            // The trainer has committed a round that the others have redone without it.
             if (members == members_.end() || (members->second >> rank & 1U) == 0) return false;
         }
         if (!has_last) return false;
@@ -185,7 +187,7 @@ void SparseLedger::expect_nothing_lost(std::vector<Process>& trainers,
     for (const uint32_t rank : ranks) EXPECT_EQ(trainers[rank].wait(soon()), 0);
 }
 
-// What a node owes that has been left travels beside everything else.
+// The residual of a node that has been left travels independently of all other messages.
 void SparseLedger::expect_whole(std::vector<Process>& trainers, const std::vector<uint32_t>& ranks,
                                 const Cluster& cluster) {
     const std::vector<double> without_debts = balance_;
@@ -209,7 +211,7 @@ bool SparseLedger::is_zero() const {
     return true;
 }
 
-// By any of the calls that may have counted.
+// Returns whether any subset of the uncertain calls explains the balance.
 bool SparseLedger::is_explained() {
     const std::vector<double> balance = balance_;
     for (uint64_t subset = 0; subset < uint64_t{1} << unsure_.size(); ++subset) {

@@ -1,8 +1,9 @@
-// SparseLedger: what the sparse trainers of a job have handed in, as their lines tell, and whether all of it is in the models or
-// still owed.
+// SparseLedger: the contributions of a job's sparse trainers, according to their lines. It checks
+// whether all of them are in the models or in residuals.
 //
-// A trainer's last call before its death counts wholly or not at all: it died before it could say. Of workers whose daemon died
-// or was excluded nothing is known, so that elements to which they give are not looked at.
+// A trainer's last call before its death counts wholly or not at all, because the trainer died
+// before it could print the outcome. Nothing is known of workers whose daemon died or was excluded.
+// So the ledger does not look at elements to which these workers contribute.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +18,23 @@ namespace pace::cluster {
 
 class SparseLedger {
   public:
-    // `own_debts`: with this compression a node keeps of its own workers' gradients only. With others it keeps what it has cut
-    // of sums, in which everybody's are.
+    // `own_debts` tells that with this compression a node keeps residuals of its own workers'
+    // gradients only. With other compressions a node keeps what it has cut of sums, which contain
+    // all workers' gradients.
     SparseLedger(uint32_t world, uint64_t elements, bool own_debts)
         : world_(world), elements_(elements), own_debts_(own_debts), balance_(elements) {}
 
-    // The trainer is gone: reads all that it has said. `killed` if it was not asked to leave.
+    // The trainer is gone. Reads all lines that it has printed. `killed` means that it was not
+    // asked to leave.
     void bury(uint32_t rank, Process& trainer, bool killed);
 
-    // The daemon of these ranks is dead, and what it owed with it, or it is frozen. `survivor` tells in which round they were
-    // for the last time.
+    // The daemon of these ranks is dead, together with its residual, or the daemon is frozen.
+    // `survivor` tells which round was their last.
     void lose(const std::vector<uint32_t>& ranks, Process& survivor, bool debts_die);
 
-    // All trainers finish together: their models are equal, and what was handed in is there or owed. A node that was lost may
-    // have died, or was excluded, when others had just committed a round of which it did not know: then what it owed, or still
-    // owes, cannot be told, and the models alone are compared.
+    // All trainers finish together. Their models are equal, and contributions are in the models or
+    // in residuals. A node may have been lost just when others had committed a round that the node
+    // did not know. Then its residual is unknown, and only the models are compared.
     void expect_nothing_lost(std::vector<Process>& trainers, const std::vector<uint32_t>& ranks,
                              Cluster& cluster);
 
@@ -68,7 +71,8 @@ class SparseLedger {
     std::vector<Loss> losses_;
     std::map<uint64_t, uint64_t> hashes_;   // of the sums, by round
     std::map<uint64_t, uint64_t> members_;  // as a mask, by round
-    std::vector<double> balance_;           // models and debts less what was handed in
+    // The models and residuals less the contributions.
+    std::vector<double> balance_;
 };
 
 }  // namespace pace::cluster

@@ -1,4 +1,5 @@
-// Reductions of the greatest elements, through the whole of it: what travels, what is owed, and that nothing is lost.
+// Sparse tests: reductions of the greatest elements with all processes. The tests check what
+// travels, what the residuals are, and that nothing is lost.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -15,7 +16,8 @@ namespace {
 
 constexpr uint64_t kElements = 2000;
 
-// The workers of one job, in blocks of equal size on the nodes, each with a gradient in two buffers and room for what is owed.
+// The workers of one job, in blocks of equal size on the nodes. Each worker has a gradient in two
+// buffers, and room for residuals.
 class Crew {
   public:
     Crew(const Cluster& cluster, const std::vector<size_t>& places,
@@ -46,7 +48,7 @@ class Crew {
         for (size_t i = 0; i < workers.size(); ++i) workers[i]->finish(requests[i]);
     }
 
-    // One round of whole-numbered gradients; adds what was given and what came out.
+    // Makes one round of whole-numbered gradients. Adds up the contributions and the results.
     void round(base::Random& random) {
         given.resize(kElements);
         applied.resize(kElements);
@@ -63,7 +65,7 @@ class Crew {
         }
     }
 
-    // What is owed after that, over all workers.
+    // Returns the residuals after that, over all workers.
     std::vector<double> owed() {
         everyone([](Worker& worker) { return worker.save_residual(); });
         std::vector<double> sum(kElements);
@@ -109,7 +111,7 @@ std::vector<Variant> variants() {
     return all;
 }
 
-// Of a node with two workers and one with one.
+// One node has two workers, and one node has one.
 TEST(Sparse, NothingIsOwedAtFirstAndLaterTheFirstOfANodeTellsOfIt) {
     Cluster cluster({.nodes = 2});
     for (const std::string hierarchy : {"node", "flat"}) {
@@ -166,7 +168,8 @@ TEST(Sparse, WhatIsAppliedAndWhatIsOwedIsWhatWasGiven) {
         }
 }
 
-// Nodes that have waited for a while compare what was called, beside the messages of the exchange itself.
+// Nodes that have waited for a while compare their calls, beside the messages of the exchange
+// itself.
 TEST(Sparse, ANodeThatCallsLateDoesNotConfuseTheOthers) {
     Cluster cluster({.nodes = 3});
     for (const Variant& variant : variants()) {
@@ -189,7 +192,8 @@ TEST(Sparse, ANodeThatCallsLateDoesNotConfuseTheOthers) {
     }
 }
 
-// Saved at the end of one job and loaded at the beginning of another, on other nodes.
+// The residuals are saved at the end of one job and loaded at the beginning of another, on other
+// nodes.
 TEST(Sparse, WhatIsOwedIsSavedAndLoadedExactly) {
     Cluster cluster({.nodes = 3});
     for (const std::string_view hierarchy : {"node", "flat"}) {
@@ -228,14 +232,15 @@ TEST(Sparse, WhatALeaverOwesIsHandedOver) {
             job.set(PACE_OPT_TOPK_HIERARCHY, hierarchy);
         });
         for (int round = 0; round < 3; ++round) crew.round(random);
-        // One of two on its node; then the last ones of two nodes, one after the other.
+        // First one of a node's two workers leaves. Then the last workers of two nodes leave, one
+        // after the other.
         for (const size_t staying : {4U, 3U, 2U}) {
             crew.workers.resize(staying);
             crew.data.resize(2 * staying);
             crew.round(random);
             if (testing::Test::HasFatalFailure()) return;
             EXPECT_EQ(crew.workers[0]->info().member_count, staying);
-            // It travels beside the rounds.
+            // The residual travels beside the rounds.
             std::vector<double> debts;
             const auto is_whole = [&] {
                 debts = crew.owed();
@@ -278,7 +283,7 @@ TEST(Sparse, OneNodeAloneSumsExactly) {
     });
     crew.round(random);
     EXPECT_EQ(crew.applied, crew.given);
-    // What is loaded is paid at once.
+    // Loaded residuals are paid at once.
     for (size_t rank = 0; rank < 3; ++rank)
         for (uint64_t i = 0; i < kElements; ++i) crew.given[i] += crew.at(rank, i) = 1;
     crew.everyone([](Worker& worker) { return worker.load_residual(); });
@@ -287,7 +292,8 @@ TEST(Sparse, OneNodeAloneSumsExactly) {
     crew.expect_nothing_lost();
 }
 
-// Whoever is alone, a node or, flat, a member, has a dense result, though dense_fallback is never, and is told so.
+// A node that is alone, or a member that is alone in a flat reduction, has a dense result, though
+// dense_fallback is never. It is told so.
 TEST(Sparse, WhoeverIsAloneHasADenseResultAndIsToldSo) {
     struct Place {
         const char* job;
@@ -336,7 +342,7 @@ TEST(Sparse, HalvesTravelAndComeOutAlike) {
             for (uint64_t i = 0; i < kElements; ++i)
                 crew.at(rank, i) = 1.0F / static_cast<float>(1 + i + rank);
         crew.everyone([](Worker& worker) { return worker.reduce(PACE_OP_MEAN); });
-        // Two roundings: of what a node sends, and of the result.
+        // There are two roundings: of what a node sends, and of the result.
         const double tolerance = compression == "f16" ? 0x1p-10 : 0x1p-7;
         for (uint64_t i = 0; i < kElements; ++i) {
             double mean = 0;
@@ -384,7 +390,7 @@ TEST(Sparse, TeamsThatDoNotDivideTheNodesAreRefused) {
         const std::string complaint = crew.workers[rank]->complaint();
         EXPECT_NE(complaint.find("teams"), std::string::npos) << complaint;
     }
-    // The job is whole: only such a reduction is not possible.
+    // The job works. Only this kind of reduction is not possible.
     crew.everyone([](Worker& worker) { return worker.barrier(); });
 }
 

@@ -15,7 +15,8 @@ namespace pace::cluster {
 
 namespace {
 
-// Far above any sum of gradients, so that every selection has it; eight of them are a whole number of f32 still.
+// The value is far above any sum of gradients, so that every selection has it. Eight times the
+// value is still a whole number of f32.
 constexpr float kFinish = 1 << 20;
 
 const char* compression_of(const std::string& name) {
@@ -57,7 +58,7 @@ bool SparseTrainer::open() {
     job.set(PACE_OPT_TOPK_HIERARCHY, options_.hierarchy == "flat" ? "flat" : "node");
     if (job.has(PACE_OPT_COMPRESSION, "spardl") && options_.teams != 0)
         job.set(PACE_OPT_TOPK_TEAMS, options_.teams);
-    // Its predecessor's leave may be on its way yet, from another node.
+    // The leave of the predecessor may still be on its way from another node.
     pace_status opened = PACE_E_TAKEN;
     while (opened == PACE_E_TAKEN) opened = job.open(&session_, &error_);
     if (outcome(opened) != PACE_OK) return false;
@@ -94,7 +95,7 @@ bool SparseTrainer::step() {
         const pace_status status = reduce();
         if (status == PACE_OK) {
             if (is_daemon_new()) {
-                // This worker has missed what came since.
+                // This worker has missed the rounds that came since.
                 tell_lost();
                 pace_session_leave(session_, 1000, nullptr);
                 pace_session_free(session_);
@@ -159,7 +160,7 @@ void SparseTrainer::apply() {
         if (value != 0) ++chosen;
         model_[j] += value;
     }
-    // What its node has fetched from another is not counted.
+    // Elements that the worker's node has fetched from another node are not counted.
     const auto entries = static_cast<double>(info_.entries);
     if (info_.entries != 0 && chosen > info_.entries) complain("more than was chosen", 0, entries);
     all_finish_ = *finish_ != 0;

@@ -1,21 +1,25 @@
-// SparseTrainer: the trainer of jobs with top-k compression. Its gradients are sparse_gradient.h's; its model adds up what it is
-// given.
+// SparseTrainer: the trainer of jobs with top-k compression. Its gradients are sparse_gradient.h's.
+// Its model adds up the results.
 //
-// It prints "joined", "model at K, next S" (the iteration that it took over, and its next step), what went wrong ("wrong …",
-// "outcome NAME MESSAGE"), and for each step whose gradient counts
+// The trainer prints "joined", "model at K, next S" (the iteration that it took over, and its next
+// step) and errors ("wrong …", "outcome NAME MESSAGE"). For each step whose gradient counts, it
+// prints
 //
 //     step K MICROSECONDS ROUND HASH MEMBERS
 //
-// of the sum that it got, with the members as a bit mask. If it is told to save at every step, and its daemon dies,
+// HASH is of the sum that it got. MEMBERS is a bit mask of the members. If the trainer is told to
+// save at every step, and its daemon dies, it prints
 //
 //     lost ROUND V V V …
 //
-// what it saved last, after that round. At SIGUSR1 it leaves the job in order. At SIGTERM it tells the others by one element
-// of its next gradient, and all stop after the same round; then "end V V V …" is its model, and
+// The numbers V are what it saved last, after that round. At SIGUSR1 the trainer leaves the job in
+// order. At SIGTERM it tells the others by one element of its next gradient, and all stop after the
+// same round. Then it prints its model as "end V V V …", and
 //
 //     owed V V V …
 //
-// what pace_residual_save gives, again at every further SIGTERM, until SIGUSR1.
+// The numbers V are what pace_residual_save gives. The line is printed again at every further
+// SIGTERM, until SIGUSR1.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +49,8 @@ class SparseTrainer : TrainerSession {
     std::vector<double> saved() const;
     void complain(const char* what, uint64_t element, double value);
 
-    // The gradient, and one element more by which a trainer says that it has been told to finish.
+    // The gradient, and one more element. By this element a trainer tells that it has been told to
+    // finish.
     std::vector<pace_buffer> buffers_;
     float* gradients_ = nullptr;
     float* finish_ = nullptr;

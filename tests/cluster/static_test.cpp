@@ -1,4 +1,5 @@
-// Static groups: who meets whom follows from the nodes alone, and no call needs the controller. Every test prints its seed.
+// Static group tests: the nodes alone determine which workers meet, and no call needs the
+// controller. Every test prints its seed.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -20,7 +21,7 @@ void prague_static(AskedSession& job) {
     job.policy = PACE_POLICY_PRAGUE_STATIC;
 }
 
-// Ranks over nodes in blocks.
+// Places ranks on nodes in blocks.
 std::vector<size_t> in_blocks(const std::vector<size_t>& sizes) {
     std::vector<size_t> nodes;
     for (size_t node = 0; node < sizes.size(); ++node) nodes.insert(nodes.end(), sizes[node], node);
@@ -28,7 +29,7 @@ std::vector<size_t> in_blocks(const std::vector<size_t>& sizes) {
 }
 
 protocol::StaticGroups groups_of(const std::vector<size_t>& nodes) {
-    // In the order of their lowest ranks.
+    // The groups are in the order of their lowest ranks.
     std::vector<std::vector<uint32_t>> ranks;
     std::map<size_t, size_t> index;
     for (uint32_t rank = 0; rank < nodes.size(); ++rank) {
@@ -46,7 +47,8 @@ std::vector<uint32_t> members_of(const Worker& worker) {
     return ranks;
 }
 
-// All members bring iterations of their own: the newest is everyone's, and each one's staleness is told.
+// All members bring iterations of their own. All members get the newest iteration, and each
+// member's staleness.
 void expect_told_iterations(Crew& crew, const protocol::StaticGroups& groups, uint64_t turn) {
     const auto brought = [&](uint32_t rank) { return 100 * turn + 7 * rank; };
     std::vector<pace_request> requests;
@@ -66,7 +68,7 @@ void expect_told_iterations(Crew& crew, const protocol::StaticGroups& groups, ui
     }
 }
 
-// Everyone averages once; fails if a value is not its group's mean.
+// Every worker averages once. The test fails if a value is not the mean of its group.
 void average_once(Crew& crew, const protocol::StaticGroups& groups, uint64_t turn,
                   std::vector<double>& values) {
     std::vector<double> expected(values.size());
@@ -118,7 +120,7 @@ TEST(StaticCluster, AveragesOnAnyNodesWhileNoControllerIsThere) {
     for (uint64_t turn = 0; turn < 40; ++turn) average_once(crew, groups_of(nodes), turn, values);
 }
 
-// The groups that status lists, by their members.
+// Returns the groups that status lists, by their members.
 std::multiset<std::vector<uint32_t>> listed_groups(const nlohmann::json& job) {
     std::multiset<std::vector<uint32_t>> groups;
     for (const auto& group : job["recent_groups"]) {
@@ -151,7 +153,7 @@ TEST(StaticCluster, StatusShowsTheGroupsThatHaveEnded) {
         }
         expected.insert(of_turn.begin(), of_turn.end());
     }
-    // Told with heartbeats.
+    // Heartbeats bring the status.
     const Deadline deadline = soon();
     nlohmann::json job;
     do {
@@ -173,7 +175,7 @@ TEST(StaticCluster, ACallWaitsForItsGroupAlone) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = in_blocks({2, 2}), .tune = prague_static});
     for (uint32_t rank = 0; rank < 4; ++rank) crew.set(rank, rank);
-    // The first workers of the nodes meet, the others have nobody.
+    // The first workers of the nodes meet. The other workers have no partner.
     crew.worker(1).finish(crew.worker(1).average(1));
     EXPECT_EQ(members_of(crew.worker(1)), std::vector<uint32_t>{1});
     EXPECT_EQ(crew.value(1), 1);
@@ -182,7 +184,7 @@ TEST(StaticCluster, ACallWaitsForItsGroupAlone) {
     crew.worker(2).finish(crew.worker(2).average(1));
     crew.worker(0).finish(head);
     EXPECT_EQ(crew.value(0), 1);
-    // A whole node, whatever the other one does.
+    // All workers of one node average, whatever the other node does.
     const pace_request first = crew.worker(0).average(2);
     crew.worker(1).finish(crew.worker(1).average(2));
     crew.worker(0).finish(first);
@@ -219,14 +221,15 @@ TEST(StaticCluster, OtherBuffersOfAMemberAreToldToAllOfItsGroup) {
     }
 }
 
-// The call that waited for the leaver is answered by whom it meets now: the phases begin anew.
+// The call that waited for the leaver is answered by the worker that it meets now, because the
+// phases begin anew.
 TEST(StaticCluster, GoesOnWithoutALeaver) {
     Cluster cluster({.nodes = 2});
     Crew crew(cluster, {.nodes = in_blocks({1, 2}), .tune = prague_static});
     for (uint32_t rank = 0; rank < 3; ++rank) crew.set(rank, rank);
     const pace_request waits = crew.worker(0).average(1);
     crew.leave(1);
-    // Alone, until the view has changed.
+    // The worker averages alone until the view has changed.
     do {
         crew.worker(2).finish(crew.worker(2).average(1));
     } while (members_of(crew.worker(2)) == std::vector<uint32_t>{2});

@@ -15,7 +15,7 @@
 
 namespace pace::cluster {
 
-// Workers of one job, each on the node that is named.
+// The workers of one job, each on the named node.
 class Team {
   public:
     Team(Cluster& cluster, ServerJob job, const std::vector<size_t>& nodes) : job_(std::move(job)) {
@@ -30,14 +30,14 @@ class Team {
         workers_[rank] = std::make_unique<ServerWorker>(cluster.endpoint(node), job_, rank);
     }
 
-    // Each in a thread of its own.
+    // Runs each worker in a thread of its own.
     void everyone(const std::function<void(ServerWorker&, uint32_t)>& work) {
         std::vector<std::thread> threads;
         for (uint32_t rank = 0; rank < size(); ++rank)
             threads.emplace_back([&, rank] { work(*workers_[rank], rank); });
         for (std::thread& thread : threads) thread.join();
     }
-    // Everyone gets this model.
+    // Gives every worker this model.
     void broadcast(float value) {
         everyone([value](ServerWorker& worker, uint32_t rank) {
             worker.set_model(rank == 0 ? value : -1);
@@ -51,7 +51,8 @@ class Team {
     Workers workers_;
 };
 
-// Pulls until the model is so; it may take a moment until others' updates have got their places.
+// Pulls until the model has this value. It may take a moment until the updates of others have got
+// their places.
 inline void expect_model(ServerWorker& worker, uint64_t clock, float value) {
     const Deadline deadline = soon();
     do {

@@ -1,4 +1,5 @@
-// What operators are told of workers is true: how long their steps are, where their time goes, who is stopped, who has finished.
+// Status tests: what operators are told of workers is true. It concerns the length of steps, the
+// use of time, and which worker is stopped or has finished.
 #include <csignal>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Json status_of(Cluster& cluster) {
     return document.is_object() ? document : Json::object();
 }
 
-// The first job's worker; null if there is none.
+// Returns the worker of the first job. Null means that there is none.
 Json worker_of(const Json& status, uint32_t rank) {
     if (!status.contains("jobs")) return nullptr;
     for (const Json& job : status["jobs"])
@@ -38,7 +39,7 @@ Json worker_of(const Json& status, uint32_t rank) {
     return nullptr;
 }
 
-// Asks until the condition holds; what was shown last.
+// Asks until the condition holds. Returns the last document.
 Json until(Cluster& cluster, Deadline deadline, const std::function<bool(const Json&)>& holds) {
     Json status = status_of(cluster);
     while (!holds(status) && std::chrono::steady_clock::now() < deadline)
@@ -47,7 +48,8 @@ Json until(Cluster& cluster, Deadline deadline, const std::function<bool(const J
     return status;
 }
 
-// A worker that computes for a known time, over and over, and has measured how long that really took.
+// A worker that computes for a known time, over and over. It has measured how long that really
+// took.
 class Stepper {
   public:
     // `call` is the exchange at the end of a step.
@@ -62,7 +64,7 @@ class Stepper {
         ask_to_stop();
         if (thread_.joinable()) thread_.join();
     }
-    // The steps of the last nine heartbeats, in milliseconds: their median, and their mean.
+    // The steps of the last nine heartbeats, in milliseconds: their median and their mean.
     struct Taken {
         double median_ms = 0;
         double mean_ms = 0;
@@ -107,14 +109,38 @@ class Stepper {
     std::thread thread_;
 };
 
+// The tolerance is five percent, and the time to wake a process on a busy machine. If steps differ,
+// the shown number is a median of means over each heartbeat. It lies between the steps' median and
+// their mean.
+bool is_near(double shown_ms, const Stepper::Taken& truth) {
+    const auto [least, most] = std::minmax(truth.median_ms, truth.mean_ms);
+    return shown_ms > 0 && least > 0 && shown_ms >= 0.95 * least - 3 && shown_ms <= 1.05 * most + 3;
+}
+
+// The document says what each of the two workers did with its time.
+void expect_accounted(const Json& status) {
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        const Json worker = worker_of(status, rank);
+        for (const char* key : {"computed", "exchanged"})
+            EXPECT_GT(worker[key]["total_s"], 0.0) << key << worker;
+        EXPECT_GE(worker["waited"]["median_ms"], 0.0) << worker;
+    }
+    // The fast worker waits for the slow one. This time is a wait, not an exchange.
+    const Json first = worker_of(status, 0);
+    EXPECT_GT(first["waited"]["total_s"].get<double>(),
+              2 * first["exchanged"]["total_s"].get<double>())
+        << first;
+}
+
 struct Case {
     const char* name;
     const char* policy;
     uint32_t heartbeat_ms;
-    int step_ms;  // of rank 0; rank 1 takes three times as long
+    // The step time of rank 0. Rank 1 takes three times as long.
+    int step_ms;
 };
 
-// Rank 0 on node 0, rank 1 on node 1.
+// Rank 0 is on node 0, and rank 1 is on node 1.
 class Told : public testing::TestWithParam<Case> {
   protected:
     std::function<void(uint64_t)> caller(uint32_t rank) {
@@ -152,17 +178,34 @@ class Told : public testing::TestWithParam<Case> {
         }
     }
 
+    // The time must be shown right in three documents of different moments, one after the other.
+    void expect_right_times(Stepper& quick, Stepper& slow) {
+        const milliseconds heartbeat(GetParam().heartbeat_ms);
+        int right = 0;
+        int64_t last_us = 0;
+        std::string wrong = "nothing";
+        until(*cluster_, soon(), [&](const Json& status) {
+            const int64_t now_us = status.value("clock_us", int64_t{0});
+            const Json first = worker_of(status, 0);
+            const Json second = worker_of(status, 1);
+            if (first.is_null() || second.is_null()) return false;
+            if (now_us - last_us < int64_t{1000} * GetParam().heartbeat_ms) return right >= 3;
+            last_us = now_us;
+            const bool near = is_near(first["step_median_ms"], quick.taken(heartbeat)) &&
+                              is_near(second["step_median_ms"], slow.taken(heartbeat));
+            right = near ? right + 1 : 0;
+            wrong = first.dump() + second.dump() + ", in truth " +
+                    std::to_string(quick.taken(heartbeat).mean_ms) + " and " +
+                    std::to_string(slow.taken(heartbeat).mean_ms);
+            return right >= 3;
+        });
+        EXPECT_GE(right, 3) << wrong;
+    }
+
     std::unique_ptr<Cluster> cluster_;
     std::vector<std::unique_ptr<Worker>> workers_;
     Workers served_;
 };
-
-// Five in the hundred, and what it takes to wake a process on a busy machine. Of steps that differ, a mean over each heartbeat, of which the
-// median is shown, lies between their median and their mean.
-bool is_near(double shown_ms, const Stepper::Taken& truth) {
-    const auto [least, most] = std::minmax(truth.median_ms, truth.mean_ms);
-    return shown_ms > 0 && least > 0 && shown_ms >= 0.95 * least - 3 && shown_ms <= 1.05 * most + 3;
-}
 
 TEST_P(Told, StepsAreThoseOfTheWorkerAndItsTimeIsAccountedFor) {
     cluster_ = std::make_unique<Cluster>(Cluster::Options{
@@ -173,47 +216,18 @@ TEST_P(Told, StepsAreThoseOfTheWorkerAndItsTimeIsAccountedFor) {
     const milliseconds heartbeat(GetParam().heartbeat_ms);
     Stepper quick(step, caller(0));
     Stepper slow(3 * step, caller(1));
-    // Shown right in three documents of different moments, one after the other.
-    int right = 0;
-    int64_t last_us = 0;
-    std::string wrong = "nothing";
-    until(*cluster_, soon(), [&](const Json& status) {
-        const int64_t now_us = status.value("clock_us", int64_t{0});
-        const Json first = worker_of(status, 0);
-        const Json second = worker_of(status, 1);
-        if (first.is_null() || second.is_null()) return false;
-        if (now_us - last_us < int64_t{1000} * GetParam().heartbeat_ms) return right >= 3;
-        last_us = now_us;
-        const bool near = is_near(first["step_median_ms"], quick.taken(heartbeat)) &&
-                          is_near(second["step_median_ms"], slow.taken(heartbeat));
-        right = near ? right + 1 : 0;
-        wrong = first.dump() + second.dump() + ", in truth " +
-                std::to_string(quick.taken(heartbeat).mean_ms) + " and " +
-                std::to_string(slow.taken(heartbeat).mean_ms);
-        return right >= 3;
-    });
-    EXPECT_GE(right, 3) << wrong;
+    expect_right_times(quick, slow);
     const Json status = status_of(*cluster_);
     quick.ask_to_stop();
     slow.ask_to_stop();
-    for (uint32_t rank = 0; rank < 2; ++rank) {
-        const Json worker = worker_of(status, rank);
-        for (const char* key : {"computed", "exchanged"})
-            EXPECT_GT(worker[key]["total_s"], 0.0) << key << worker;
-        EXPECT_GE(worker["waited"]["median_ms"], 0.0) << worker;
-    }
-    // Who is quick waits for who is slow, and that is a wait, not an exchange.
-    const Json first = worker_of(status, 0);
-    EXPECT_GT(first["waited"]["total_s"].get<double>(),
-              2 * first["exchanged"]["total_s"].get<double>())
-        << first;
+    expect_accounted(status);
     const Json second = worker_of(status, 1);
     ASSERT_FALSE(second["slow"].is_null()) << second;
     EXPECT_EQ(second["slow"]["why"], "computing");
     const double factor = slow.taken(heartbeat).median_ms / quick.taken(heartbeat).median_ms;
     EXPECT_NEAR(second["slow"]["factor"].get<double>(), factor, factor / 3);
-    EXPECT_TRUE(first["slow"].is_null()) << first;
-    // Nobody waits for one that has left.
+    EXPECT_TRUE(worker_of(status, 0)["slow"].is_null()) << status;
+    // No worker waits for a worker that has left.
     std::thread ends([&] { quick.stop(); });
     slow.stop();
     if (!workers_.empty()) workers_[1].reset();

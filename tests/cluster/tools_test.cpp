@@ -1,4 +1,5 @@
-// pacectl against a live cluster: what people see, and what programs read.
+// Tool tests: pacectl against a live cluster. The tests check what people see, and what programs
+// read.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -19,7 +20,7 @@ void expect_words(const std::string& text, std::initializer_list<const char*> wo
         EXPECT_NE(text.find(word), std::string::npos) << word << " in:\n" << text;
 }
 
-// A cluster of two nodes in which four workers average, and have done so for a while.
+// A cluster of two nodes. Four workers have averaged on it for a while.
 class Tools : public testing::Test {
   protected:
     void SetUp() override {
@@ -56,7 +57,7 @@ TEST_F(Tools, StatusNamesNodesWorkersAndGroups) {
     for (const Json& worker : job["workers"]) EXPECT_GT(worker["iteration"].get<uint64_t>(), 0U);
 }
 
-// As top, ps and systemd show them.
+// The names are those that top, ps and systemd show.
 TEST_F(Tools, ProcessesBearTheNamesOfTheirPrograms) {
     const auto name_of = [](const Process& process) {
         std::string name;
@@ -91,7 +92,8 @@ TEST_F(Tools, JobsAreDeletedUnlessSomebodyIsInThem) {
     expect_words(errors(), {"there is no job 'planned'", "4 workers are in job 'shown'"});
 }
 
-// Nobody joins them: they take no memory by the size of their worlds, and only so many are there.
+// No worker joins these jobs. They take no memory by the size of their worlds, and there is a limit
+// on their number.
 TEST(JobLimits, KeepAUserFromTakingTheControllersMemory) {
     Cluster cluster({.nodes = 1, .controller_flags = {"--user-workers-max", "1400000"}});
     const auto resident_kib = [&] {
@@ -125,7 +127,8 @@ TEST_F(Tools, JobsAreCreatedListedAndShown) {
                  {"shown", "planned", "all-reduce", "to join", "running"});
     expect_words(cluster_.pacectl(1, {"job", "show", "planned"}),
                  {"job planned", "0 of 2", "no worker has joined", "reduce.resync_every"});
-    // Workers that give the same options find it; others are told.
+    // Workers that give the same options find the job. Workers with other options are told of the
+    // difference.
     Process wrong = cluster_.trainer(0, {"--job", "planned", "--world", "3"});
     EXPECT_TRUE(wrong.wait_for("outcome PACE_E_MISMATCH", soon())) << errors();
     auto right = cluster_.trainers(2, {"--job", "planned", "--steps", "5"});
@@ -167,7 +170,7 @@ TEST_F(Tools, StatusTellsWhatTheGroupsCost) {
     for (const Json& worker : job["workers"]) EXPECT_GT(worker["exchanged"]["total_s"], 0.0);
 }
 
-// The X events of each rank: they follow one another.
+// Returns the X events of each rank. These events follow one another.
 std::map<uint64_t, size_t> events_of_ranks(const Json& trace) {
     std::map<uint64_t, size_t> events;
     std::map<uint64_t, uint64_t> ends;
@@ -195,7 +198,7 @@ TEST_F(Tools, TraceFollowsAndWritesAFile) {
     const std::string path = cluster_.directory() + "/trace.json";
     const Json once = json_of(0, {"trace"});
     expect_words(cluster_.pacectl(0, {"trace", "--follow", "0.3", "--output", path}),
-                 {path.c_str(), "groups; open it at"});
+                 {path.c_str(), "groups, ", "calls; open it at"});
     std::ifstream file(path);
     const Json trace = Json::parse(file, nullptr, false);
     ASSERT_TRUE(trace.is_object());
@@ -207,7 +210,7 @@ TEST_F(Tools, TraceFollowsAndWritesAFile) {
 TEST_F(Tools, TraceSaysWhatItCannotTrace) {
     cluster_.pacectl(0, {"job", "create", "planned", "--world", "2", "--policy", "all-reduce"});
     EXPECT_EQ(cluster_.pacectl(0, {"trace", "--job", "planned"}, 1), "");
-    expect_words(errors(), {"job 'planned' averages in no groups"});
+    expect_words(errors(), {"job 'planned' averages in no groups", "recorded no call of it"});
     cluster_.pacectl(0, {"trace", "--job", "nobody"}, 1);
     expect_words(errors(), {"no job 'nobody'"});
     cluster_.pacectl(0, {"trace", "--output", "/nonexistent/trace.json"}, 1);

@@ -1,8 +1,12 @@
-// The trainer of the cluster tests: a worker that uses pace.h alone and checks every number that it gets.
+// The trainer of the cluster tests: a worker that uses pace.h alone and checks every number that it
+// gets.
 //
-// It prints "joined", "step K MICROSECONDS" (on the monotonic clock) after each step, what went wrong otherwise ("outcome NAME MESSAGE"), and "done". In partial mode it is partial_trainer.h's, in sparse mode sparse_trainer.h's, in served mode served_trainer.h's. In reduce mode the
-// gradient of worker r at step k is (r + 1) * (k % 100 + 1) in every element, so that the sum over any members is known exactly. In average
-// mode the model is one number in every element: averaging must keep it uniform and between the smallest and the largest.
+// The trainer prints "joined", "step K MICROSECONDS" (on the monotonic clock) after each step,
+// "outcome NAME MESSAGE" after an error, and "done". In partial mode it is partial_trainer.h's, in
+// sparse mode sparse_trainer.h's, in served mode served_trainer.h's. In reduce mode the gradient of
+// worker r at step k is (r + 1) * (k % 100 + 1) in every element. So the sum over any members is
+// known exactly. In average mode the model is one number in every element. Averaging must keep it
+// uniform and between the smallest and the largest number.
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
@@ -25,8 +29,10 @@ namespace {
 
 using pace::cluster::TrainerOptions;
 
-constexpr float kNoise = 1e9F;  // in what is not ready yet
-constexpr float kLocal = 1;     // what a step adds while a copy is averaged
+// Stands in elements that are not ready yet.
+constexpr float kNoise = 1e9F;
+// What a step adds while a copy is averaged.
+constexpr float kLocal = 1;
 
 class Trainer {
   public:
@@ -40,6 +46,7 @@ class Trainer {
             if (options_.announce) pace_announce(session_, step_, nullptr);
             pace::cluster::compute(options_.step_us);
             const pace_status status = options_.mode == "reduce" ? reduce() : average();
+            tell_steps();
             if (status == PACE_OK) {
                 std::printf("step %" PRIu64 " %" PRIu64 "\n", step_, pace::cluster::now_us());
                 std::fflush(stdout);
@@ -62,6 +69,14 @@ class Trainer {
     static void say(const char* word) {
         std::puts(word);
         std::fflush(stdout);
+    }
+
+    void tell_steps() {
+        pace_progress progress = PACE_PROGRESS_INIT;
+        progress.flags = PACE_PROGRESS_STEPS;
+        progress.steps_done = step_;
+        progress.steps_total = options_.steps;
+        pace_session_report(session_, &progress, nullptr);
     }
 
     static void hold() {
@@ -100,7 +115,7 @@ class Trainer {
                                      reinterpret_cast<void**>(&model_data_), &error_));
     }
 
-    // Everyone starts from rank 0's model; a newcomer from a healthy worker's.
+    // Every worker starts from rank 0's model. A newcomer starts from a healthy worker's model.
     bool start() {
         const bool averaging = options_.mode != "reduce";
         fill(static_cast<float>(options_.rank));
@@ -157,7 +172,7 @@ class Trainer {
         if (!options_.order.empty())
             how.order = options_.order == "forward" ? PACE_ORDER_FORWARD : PACE_ORDER_BACKWARD;
         const float value = data_[0][0];
-        // What is not ready yet must not be read.
+        // Elements that are not ready yet must not be read.
         if (how.order != PACE_ORDER_DEFAULT) fill(kNoise);
         pace_request request{};
         const pace_status began =
@@ -172,7 +187,8 @@ class Trainer {
         return check_average();
     }
 
-    // Of what a step changes while a copy is averaged, every element has as much: a torn one would show.
+    // A step changes all elements by the same amount while a copy is averaged. So a torn change
+    // would show.
     pace_status collect(pace_request request) {
         const pace_status status = finish(request);
         if (options_.keep_local && status == PACE_OK)
@@ -180,7 +196,8 @@ class Trainer {
         return status;
     }
 
-    // Tensor by tensor, with a part of the step's time before each; also if the request has not begun, or has ended already.
+    // Makes the buffers ready tensor by tensor, with a part of the step's time before each tensor.
+    // The request may not have begun yet, or may have ended already.
     void make_ready(pace_request request, int32_t order, float value) {
         uint64_t ready = 0;
         for (uint32_t n = 0; n < options_.tensors; ++n) {
@@ -196,7 +213,7 @@ class Trainer {
         double weights = info_.initial_weight;
         for (uint32_t i = 0; i < info_.member_listed; ++i) weights += members_[i].weight;
         if (std::fabs(weights - 1) > 1e-9) complain("weights sum to", weights);
-        // What the trainer adds and takes away again leaves its rounding.
+        // Adding and taking away a number leaves a rounding.
         check_uniform(options_.keep_local ? -0.001F : 0.0F,
                       static_cast<float>(options_.world) + 0.001F);
         if (info_.iteration < step_)

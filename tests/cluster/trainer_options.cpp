@@ -2,8 +2,66 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 namespace pace::cluster {
+
+namespace {
+
+template <typename Value>
+using Flags = std::map<std::string, Value TrainerOptions::*>;
+
+const Flags<std::string> kWords = {
+    {"--endpoint", &TrainerOptions::endpoint},
+    {"--job", &TrainerOptions::job},
+    {"--mode", &TrainerOptions::mode},
+    {"--policy", &TrainerOptions::policy},
+    {"--weights", &TrainerOptions::weights},
+    {"--missing", &TrainerOptions::missing},
+    {"--quorum", &TrainerOptions::quorum},
+    {"--late", &TrainerOptions::late},
+    {"--compression", &TrainerOptions::compression},
+    {"--hierarchy", &TrainerOptions::hierarchy},
+    {"--order", &TrainerOptions::order},
+};
+const Flags<uint32_t> kNumbers = {
+    {"--rank", &TrainerOptions::rank},
+    {"--world", &TrainerOptions::world},
+    {"--group-size", &TrainerOptions::group_size},
+    {"--teams", &TrainerOptions::teams},
+    {"--checkpoint-every-ms", &TrainerOptions::checkpoint_every_ms},
+    {"--tensors", &TrainerOptions::tensors},
+    {"--step-us", &TrainerOptions::step_us},
+    {"--connect-ms", &TrainerOptions::connect_ms},
+};
+const Flags<uint64_t> kLongNumbers = {
+    {"--steps", &TrainerOptions::steps},
+    {"--elements", &TrainerOptions::elements},
+};
+const Flags<double> kFractions = {
+    {"--density", &TrainerOptions::density},
+};
+const Flags<bool> kChoices = {
+    {"--save", &TrainerOptions::save},
+    {"--retry", &TrainerOptions::retry},
+    {"--keep-local", &TrainerOptions::keep_local},
+    {"--announce", &TrainerOptions::announce},
+    {"--on-gpu", &TrainerOptions::on_gpu},
+    {"--on-own-gpu", &TrainerOptions::on_own_gpu},
+    {"--hold", &TrainerOptions::hold},
+};
+
+// False: the flag is none of these.
+template <typename Value>
+bool set(TrainerOptions& options, const Flags<Value>& flags, const std::string& name,
+         const Value& value) {
+    const auto flag = flags.find(name);
+    if (flag == flags.end()) return false;
+    options.*flag->second = value;
+    return true;
+}
+
+}  // namespace
 
 TrainerOptions parse_trainer_options(int argc, char** argv) {
     TrainerOptions options;
@@ -11,68 +69,14 @@ TrainerOptions parse_trainer_options(int argc, char** argv) {
         const std::string name = argv[i];
         const std::string value = i + 1 < argc ? argv[i + 1] : "";
         const auto number = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-        if (name == "--endpoint")
-            options.endpoint = value;
-        else if (name == "--job")
-            options.job = value;
-        else if (name == "--mode")
-            options.mode = value;
-        else if (name == "--policy")
-            options.policy = value;
-        else if (name == "--rank")
-            options.rank = number;
-        else if (name == "--world")
-            options.world = number;
-        else if (name == "--group-size")
-            options.group_size = number;
-        else if (name == "--weights")
-            options.weights = value;
-        else if (name == "--missing")
-            options.missing = value;
-        else if (name == "--quorum")
-            options.quorum = value;
-        else if (name == "--late")
-            options.late = value;
-        else if (name == "--compression")
-            options.compression = value;
-        else if (name == "--hierarchy")
-            options.hierarchy = value;
-        else if (name == "--teams")
-            options.teams = number;
-        else if (name == "--density")
-            options.density = std::strtod(value.c_str(), nullptr);
-        else if (name == "--save")
-            options.save = number != 0;
-        else if (name == "--steps")
-            options.steps = number;
-        else if (name == "--checkpoint-every-ms")
-            options.checkpoint_every_ms = static_cast<uint32_t>(number);
-        else if (name == "--elements")
-            options.elements = number;
-        else if (name == "--tensors")
-            options.tensors = number;
-        else if (name == "--step-us")
-            options.step_us = number;
-        else if (name == "--connect-ms")
-            options.connect_ms = number;
-        else if (name == "--retry")
-            options.retry = number != 0;
-        else if (name == "--order")
-            options.order = value;
-        else if (name == "--keep-local")
-            options.keep_local = number != 0;
-        else if (name == "--announce")
-            options.announce = number != 0;
-        else if (name == "--on-gpu")
-            options.on_gpu = number != 0;
-        else if (name == "--on-own-gpu")
-            options.on_own_gpu = number != 0;
-        else if (name == "--hold")
-            options.hold = number != 0;
-        else {
-            std::fprintf(stderr, "trainer: unknown flag %s\n", name.c_str());
-            std::exit(2);
-        }
+        const bool known = set(options, kWords, name, value) ||
+                           set(options, kNumbers, name, number) ||
+                           set(options, kLongNumbers, name, uint64_t{number}) ||
+                           set(options, kFractions, name, std::strtod(value.c_str(), nullptr)) ||
+                           set(options, kChoices, name, number != 0);
+        if (known) continue;
+        std::fprintf(stderr, "trainer: unknown flag %s\n", name.c_str());
+        std::exit(2);
     }
     return options;
 }

@@ -1,4 +1,5 @@
-// TrainerSession: what the trainers that go on until they are told do with their session alike, whatever their gradients are.
+// TrainerSession: the session handling that is common to the trainers that go on until they are
+// told to stop. It does not depend on their gradients.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,18 @@ class TrainerSession {
   protected:
     explicit TrainerSession(TrainerOptions options) : options_(std::move(options)) {}
 
-    // Of the collective family, as the flags say.
+    // Returns the options of the collective family, as the flags say.
     AskedSession job_options() const;
     bool create_buffer(int32_t type, uint64_t count, pace_buffer& buffer, void*& ret_memory);
-    // Everyone starts from rank 0's model; a newcomer from a healthy worker's. step_ is the next one then.
+    // Every worker starts from rank 0's model. A newcomer starts from a healthy worker's model.
+    // step_ is then the next step.
     bool broadcast_model();
-    // Whether the daemon is another one than when the model was taken: it has died meanwhile, without a request in flight.
+    // Returns whether the daemon is another one than when the model was taken. The former daemon
+    // has then died without a request in flight.
     bool is_daemon_new();
-    // Waits for the request; info_ and members_ tell of it.
+    // Waits for the request. info_ and members_ then describe it.
     pace_status finish(pace_request request);
-    // Prints a status that is not PACE_OK, and gives it back.
+    // Prints a status that is not PACE_OK, and returns the status.
     pace_status outcome(pace_status status) const;
 
     TrainerOptions options_;

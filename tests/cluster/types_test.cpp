@@ -1,4 +1,5 @@
-// Every element type, several buffers in one exchange, among two nodes: results against a slow reference.
+// Type tests: every element type, and several buffers in one exchange, among two nodes. The results
+// are compared with a slow reference.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr uint32_t kWorld = 4;
 
-// One worker's buffers, one of each type, and what they held before.
+// The buffers of one worker, one of each type, and their former contents.
 struct Vector {
     std::vector<std::byte*> data;
     std::vector<std::vector<std::byte>> before;
@@ -28,7 +29,7 @@ size_t bytes_of(const Vector& vector, size_t index) {
 Vector add_buffers(Worker& worker, uint64_t elements) {
     Vector vector;
     for (size_t i = 0; i < std::size(kNumberTypes); ++i) {
-        // Lengths differ so that no two buffers have their edges in one place.
+        // The lengths differ so that no two buffers have their edges in one place.
         vector.counts.push_back(elements + 3 * i);
         vector.data.push_back(
             static_cast<std::byte*>(worker.add_buffer(kNumberTypes[i].type, vector.counts.back())));
@@ -47,8 +48,8 @@ void fill(Vector& vector, base::Random& random) {
     }
 }
 
-// Every element is the weighted sum of the members' within what the roundings may cost: each node's
-// partial sum is rounded once, and so is the result.
+// Every element is the weighted sum of the members' elements, within the error of the roundings.
+// Each node's partial sum is rounded once, and so is the result.
 void expect_weighted_sum(const std::vector<Vector>& vectors, const std::vector<double>& weights) {
     const Vector& first = vectors.front();
     for (size_t i = 0; i < first.data.size(); ++i) {
@@ -65,7 +66,8 @@ void expect_weighted_sum(const std::vector<Vector>& vectors, const std::vector<d
                 size += std::fabs(term);
             }
             const double got = decode(type.type, first.data[i] + j * type.bytes);
-            // Two roundings to this type, and those of the additions (in f32 for the half types).
+            // There are two roundings to this type, and the roundings of the additions (in f32 for
+            // the half types).
             const double allowed = size * (2 * type.epsilon + 8 * 0x1p-24 * (type.bytes < 8));
             if (std::fabs(got - sum) <= allowed) continue;
             ADD_FAILURE() << type.name << "[" << j << "] is " << got << ", not " << sum;
@@ -85,7 +87,7 @@ void expect_same_bits(const std::vector<Vector>& vectors) {
 
 class Types : public testing::TestWithParam<uint64_t> {
   protected:
-    // Two workers on each of two nodes.
+    // There are two workers on each of two nodes.
     void open(WorkerOptions options) {
         options.world = kWorld;
         for (uint32_t rank = 0; rank < kWorld; ++rank) {
@@ -102,7 +104,7 @@ class Types : public testing::TestWithParam<uint64_t> {
         for (Vector& vector : vectors_) fill(vector, random_);
     }
 
-    // Calls begin(worker) for all, then waits for all.
+    // Calls begin(worker) for all workers, then waits for all.
     template <typename Begin>
     void exchange(Begin begin) {
         std::vector<pace_request> requests;
@@ -111,7 +113,7 @@ class Types : public testing::TestWithParam<uint64_t> {
         ASSERT_FALSE(HasFailure()) << cluster_.logs();
     }
 
-    // As the info of the first worker tells, by rank.
+    // Returns the weights by rank, according to the info of the first worker.
     std::vector<double> told_weights() const {
         std::vector<double> weights(kWorld, 0);
         EXPECT_EQ(workers_[0].info().member_listed, kWorld);
@@ -126,7 +128,7 @@ class Types : public testing::TestWithParam<uint64_t> {
     std::vector<Vector> vectors_;
 };
 
-// Below and above what travels in one piece.
+// One size is below and one is above the size that travels in one piece.
 INSTANTIATE_TEST_SUITE_P(SmallAndLarge, Types, testing::Values(5, 200003),
                          [](const auto& elements) { return std::to_string(elements.param); });
 

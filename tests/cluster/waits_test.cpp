@@ -1,4 +1,5 @@
-// A worker waits for one that does not call: the library, the daemon's log and pacectl name that one, for every verb and family.
+// Wait tests: a worker waits for another one that does not call. The library, the daemon's log and
+// pacectl name that worker, for every verb and family.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -16,7 +17,7 @@ namespace {
 
 using Tune = std::function<void(AskedSession&)>;
 
-// Of one job, one worker on each of two nodes, unless a case wants otherwise.
+// One job with one worker on each of two nodes, unless a case wants otherwise.
 class Scene {
   public:
     Scene() : cluster({.nodes = 2, .daemon_flags = {"--wait-notice-ms", "300"}}) {}
@@ -35,7 +36,7 @@ class Scene {
         workers.back()->add_floats(100, 1);
         return *workers.back();
     }
-    // Both; the second does nothing.
+    // Opens both workers. The second does nothing.
     Worker& open_both(const std::string& policy, const Tune& tune = {}) {
         open(0, policy, tune);
         open(1, policy, tune);
@@ -62,8 +63,10 @@ struct Waiting {
 struct Case {
     const char* name;
     std::function<Waiting(Scene&)> begin;
-    const char* told;   // by the library and the daemon
-    const char* shown;  // by pacectl job show, besides; empty: nothing
+    // The text of the library and the daemon.
+    const char* told;
+    // The text of pacectl job show. Empty means nothing.
+    const char* shown;
 };
 
 constexpr const char* kOther = "worker 1 on node node1";
@@ -102,6 +105,28 @@ Case average_in(const char* name, const std::string& policy, const char* told, c
             told, shown};
 }
 
+Waiting begin_pull(Scene& scene) {
+    ServerJob job;
+    job.name = "test";
+    job.policy = PACE_POLICY_BSP;
+    job.rate = "dynamic";
+    scene.served = open_workers(scene.cluster, job, {0, 1});
+    std::vector<pace_request> requests;
+    for (const auto& worker : scene.served) requests.push_back(worker->broadcast(0));
+    for (size_t i = 0; i < requests.size(); ++i) scene.served[i]->finish(requests[i]);
+    ServerWorker& worker = *scene.served.front();
+    worker.finish(worker.push(0));
+    return Waiting{worker.session(), worker.pull(1)};
+}
+
+Waiting begin_newcomers_broadcast(Scene& scene) {
+    scene.open_both(PACE_POLICY_ALL_REDUCE);
+    scene.broadcast();
+    scene.close(1);
+    Worker& worker = scene.open(1, PACE_POLICY_ALL_REDUCE);
+    return Waiting{worker, worker.broadcast(0), 1};
+}
+
 std::vector<Case> cases() {
     return {
         average_in("PartialReduce", PACE_POLICY_PARTIAL_REDUCE, "pacectl job show test names",
@@ -124,29 +149,9 @@ std::vector<Case> cases() {
         before_all_have_joined("Push", [](ServerWorker& worker) { return worker.push(0); }),
         before_all_have_joined("Checkpoint",
                                [](ServerWorker& worker) { return worker.checkpoint(); }),
-        {"Pull",
-         [](Scene& scene) {
-             ServerJob job;
-             job.name = "test";
-             job.policy = PACE_POLICY_BSP;
-             job.rate = "dynamic";
-             scene.served = open_workers(scene.cluster, job, {0, 1});
-             std::vector<pace_request> requests;
-             for (const auto& worker : scene.served) requests.push_back(worker->broadcast(0));
-             for (size_t i = 0; i < requests.size(); ++i) scene.served[i]->finish(requests[i]);
-             ServerWorker& worker = *scene.served.front();
-             worker.finish(worker.push(0));
-             return Waiting{worker.session(), worker.pull(1)};
-         },
-         "worker 1 on node1, which is at step 0", "rank 0 for rank 1 (the model"},
-        {"NewcomersBroadcast",
-         [](Scene& scene) {
-             scene.open_both(PACE_POLICY_ALL_REDUCE);
-             scene.broadcast();
-             scene.close(1);
-             Worker& worker = scene.open(1, PACE_POLICY_ALL_REDUCE);
-             return Waiting{worker, worker.broadcast(0), 1};
-         },
+        {"Pull", begin_pull, "worker 1 on node1, which is at step 0",
+         "rank 0 for rank 1 (the model"},
+        {"NewcomersBroadcast", begin_newcomers_broadcast,
          "the model of worker 0 on node0, which gives it with its next call", ""},
     };
 }

@@ -1,5 +1,5 @@
-// Worker: a session of the test's own process, with the real library and a real daemon. A call that fails is a GoogleTest
-// failure, except where its status is returned.
+// Worker: a session of the test's own process, with the real library and a real daemon. A call that
+// fails is a GoogleTest failure, except where the function returns the status.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct WorkerOptions {
     uint32_t rank = 0;
     uint32_t world = 1;
     std::string policy = PACE_POLICY_ALL_REDUCE;
-    uint32_t group_size = 0;   // 0: the default
-    uint32_t group_min = 0;    // 0: the default
-    std::string weights = "";  // "": the default
+    uint32_t group_size = 0;   // 0 means the default
+    uint32_t group_min = 0;    // 0 means the default
+    std::string weights = "";  // "" means the default
     uint32_t connect_ms = 20000;
     uint32_t wait_flags = 0;
-    std::function<void(AskedSession&)> tune = {};  // sets whatever else
+    std::function<void(AskedSession&)> tune = {};  // sets all other options
 };
 
 class Worker {
@@ -31,16 +31,16 @@ class Worker {
     explicit Worker(const WorkerOptions& options);
     // Leaves in order.
     ~Worker();
-    // Frees the session without leaving: it is over as if the worker had died.
+    // Frees the session without leaving. The session is over as if the worker had died.
     void drop();
     Worker(Worker&& other) noexcept;
     Worker& operator=(Worker&&) = delete;
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    // How opening ended; a worker that did not open must not be used.
+    // Returns how opening ended. A worker that did not open must not be used.
     pace_status opened() const { return opened_; }
-    // What the last call that failed said: "PACE_E_LIMIT message".
+    // Returns the message of the last call that failed: "PACE_E_LIMIT message".
     std::string complaint() const {
         return std::string(pace_status_name(error_.status)) + " " + error_.message;
     }
@@ -49,7 +49,8 @@ class Worker {
     const pace_request_info& info() const { return info_; }
     const std::vector<pace_member>& members() const { return members_; }
 
-    // One more buffer; every verb names all of them. Null if it failed, with `complaint`.
+    // Adds a buffer. Every call names all buffers. Returns null on a failure, and `complaint` then
+    // tells why.
     void* add_buffer(int32_t type, uint64_t count);
     float* add_floats(uint64_t count, float value);
 
@@ -68,11 +69,12 @@ class Worker {
     pace_status cancel(pace_request request);
     int ready_fd();
 
-    // The status of the wait; `info` and `members` tell of a request that has ended.
+    // Returns the status of the wait. `info` and `members` describe a request that has ended.
     pace_status wait(pace_request request, int64_t timeout_ms = kPatienceMs);
     // Waits for success.
     void finish(pace_request request);
-    // The same of an average whose buffers it kept; it has come to this iteration.
+    // Does the same with an average that kept the trainer's buffers. The average must have come to
+    // this iteration.
     void finish_kept(pace_request request, uint64_t local_iteration);
 
     static constexpr int64_t kPatienceMs = 60000;

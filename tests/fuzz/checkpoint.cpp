@@ -1,4 +1,4 @@
-// A checkpoint of a shard, unpacked. What is accepted is a shard that can be read.
+// Fuzzes an unpacked checkpoint of a shard. Accepted input is a shard that can be read.
 #include <cstdlib>
 #include <cstring>
 #include <string>

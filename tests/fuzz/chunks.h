@@ -1,4 +1,5 @@
-// Chunks: one fuzz input as several messages, each with its length (2 bytes, little-endian) in front.
+// Chunks: one fuzz input as several messages. Each message has its length (2 bytes, little-endian)
+// in front.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ inline Bytes bytes_of(const uint8_t* data, size_t size) {
     return bytes;
 }
 
-// Each chunk has memory of its own, aligned as malloc aligns; the last one may be cut.
+// Each chunk has memory of its own, aligned as malloc aligns. The last chunk may be cut.
 inline std::vector<Bytes> chunks_of(std::span<const std::byte> input) {
     std::vector<Bytes> chunks;
     while (input.size() >= 2) {

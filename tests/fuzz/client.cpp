@@ -1,5 +1,6 @@
-// A whole client of a whole daemon, descriptors included: it says what the input says, packet by packet, and goes. Meanwhile and
-// afterwards the daemon serves others, and keeps nothing of it.
+// Fuzzes a whole daemon with a whole client, descriptors included. The client sends the input,
+// packet by packet, and goes. Meanwhile and afterwards the daemon serves others, and keeps nothing
+// of the client.
 //
 // Each chunk is a packet with the kind of its descriptor in front.
 #include <fcntl.h>
@@ -63,7 +64,7 @@ class Daemon {
     std::unique_ptr<Node> node_;
 };
 
-// Kinds 1 to 5; any other: none.
+// Returns a descriptor of the kind. The kinds are 1 to 5. Any other kind means no descriptor.
 UniqueFd descriptor(unsigned kind) {
     constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     if (kind == 5) return UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -77,7 +78,7 @@ UniqueFd descriptor(unsigned kind) {
     return memory;
 }
 
-// Whatever the daemon has answered. The type of the last body; NONE if nothing came.
+// Reads all answers of the daemon. Returns the type of the last body, or NONE if nothing came.
 fb::Body drain(int socket) {
     fb::Body last = fb::Body::NONE;
     while (true) {
@@ -89,7 +90,7 @@ fb::Body drain(int socket) {
     }
 }
 
-// The controller is asked and answers in the same thread, some turns later.
+// The daemon asks the controller, which answers in the same thread, some turns later.
 void answer(Daemon& daemon, int socket) {
     constexpr int kTurns = 6;
     for (int i = 0; i < kTurns; ++i) {

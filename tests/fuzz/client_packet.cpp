@@ -1,5 +1,5 @@
-// A packet of the client plane, as either side verifies it: whatever the daemon accepts is read to the last field, and
-// what the library takes for a packet, the daemon takes for one.
+// Fuzzes a packet of the client plane. Both sides verify it. A packet that the daemon accepts is
+// read to the last field. A packet that the library accepts is accepted by the daemon.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -26,7 +26,7 @@ void read(const pace::protocol::wire::JobOptions& table) {
     if (!asked) return;
     const auto options = pace::protocol::read_options(*asked);
     if (!options) return;
-    // What was read is written so that it reads the same.
+    // Options that were read are written again. Reading them must give the same options.
     const auto again = pace::protocol::read_options(pace::protocol::write_options(*options));
     if (!again || pace::protocol::differences_of(*again, *options) != "") std::abort();
     sink += options->world;
@@ -58,7 +58,7 @@ void read_all(const fb::Packet& packet) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    // A copy of exactly this size, so that the sanitizer sees a read past its end.
+    // The copy has exactly this size, so that the sanitizer sees a read past its end.
     const auto* begin = reinterpret_cast<const std::byte*>(data);
     std::vector<std::byte> bytes(begin, begin + size);
     const auto* packet = pace::daemon::verify_packet(bytes);

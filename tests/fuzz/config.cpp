@@ -1,5 +1,5 @@
-// The configuration: a file, an environment and a command line made of the input. What was accepted
-// must lie within the bounds of its table.
+// Fuzzes the configuration: a file, an environment and a command line made of the input. Accepted
+// values must lie within the bounds of their table.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

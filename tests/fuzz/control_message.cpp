@@ -1,5 +1,6 @@
-// What a daemon, or whoever pretends to be one, may send to the controller: a whole conversation of
-// several envelopes, over two connections, through the dispatcher into the real core.
+// Fuzzes the messages that a daemon, or a process that pretends to be one, may send to the
+// controller. The input is a whole conversation of several envelopes, over two connections, through
+// the dispatcher into the real core.
 #include <chrono>
 #include <cstdlib>
 
@@ -19,7 +20,7 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-// Sends nowhere. What is sent must itself be an envelope.
+// Sends nothing. Each message must itself be an envelope.
 class Checker final : public Outlet {
   public:
     bool send(std::string_view, std::span<const std::byte> message) override {
@@ -52,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     (void)dispatcher.core().status(now);
 
-    // What it has journalled, a restarted controller must accept.
+    // A restarted controller must accept the journal.
     Checker ignored;
     Dispatcher restarted(options, &make_token, ignored);
     for (const auto& record : checker.journal) require(restarted.replay(record).ok());

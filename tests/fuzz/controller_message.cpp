@@ -1,4 +1,5 @@
-// What a controller, or whoever pretends to be one, may say to a daemon: each envelope is read as an attached daemon reads it.
+// Fuzzes the messages that a controller, or a process that pretends to be one, may send to a
+// daemon. Each envelope is read as an attached daemon reads it.
 #include <algorithm>
 #include <span>
 #include <variant>
@@ -24,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (!envelope) continue;
         const auto is_read = messages::read(**envelope, message);
         if (!is_read || !*is_read) continue;
-        // Whatever was read can be said again, and is the same then. Bytes are compared, since a number may be none.
+        // A message that was read can be written again, and is the same then. The bytes are
+        // compared, since a number may be NaN.
         pace::protocol::EnvelopeWriter first;
         pace::protocol::EnvelopeWriter second;
         const auto said = written(first, message);

@@ -1,4 +1,4 @@
-// What make_corpus writes its files with.
+// The functions with which make_corpus writes its files.
 #pragma once
 
 #include <filesystem>
@@ -50,7 +50,7 @@ class Conversation {
     Bytes input;
 };
 
-// What is said to a daemon: by its controller, by trainers, by peers.
+// Writes the messages to a daemon: from its controller, from trainers, and from peers.
 void write_orders();
 void write_trainers();
 void write_peers();

@@ -1,5 +1,5 @@
-// A journal as a crash, a bad disk or an attacker may leave it: recovered as far as it proves
-// itself, then replayed into a core that must live on.
+// Fuzzes a journal as a crash, a bad disk or an attacker may leave it. The journal is recovered as
+// far as its checks hold. Then it is replayed into a core, which must go on.
 #include <chrono>
 #include <cstdlib>
 
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         require(journal->good_bytes <= bytes.size());
         replay_into_core(journal->records);
     }
-    // Few inputs have a right checksum: the records are tried without one, too.
+    // Few inputs have a right checksum. So the records are also tried without one.
     const auto chunks = pace::fuzz::chunks_of(bytes);
     replay_into_core({chunks.begin(), chunks.end()});
     return 0;

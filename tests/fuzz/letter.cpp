@@ -1,4 +1,5 @@
-// A peer's letter about a shard: its head, then its elements. What is accepted is written the same, and stays within the shard.
+// Fuzzes a peer's letter about a shard: its head, then its elements. Accepted input is written the
+// same, and stays within the shard.
 #include <cstdlib>
 
 #include "daemon/server/letter.h"

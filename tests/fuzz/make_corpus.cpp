@@ -1,5 +1,5 @@
-// Writes the first corpora, made of what the two sides really say: make_corpus tests/fuzz/corpus.
-// Run it again when a message changes; the files are checked in.
+// Writes the first corpora, made of real messages of the two sides: make_corpus tests/fuzz/corpus.
+// Run it again when a message changes. The files are checked in.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -74,12 +74,12 @@ void write_packets() {
     write_packet("job", b, client::CreateJobCreate(b, 4, client_options(b)));
     write_packet("job_delete", b, client::CreateJobDelete(b, 5, b.CreateString("old")));
     write_packet("node_drain", b, client::CreateNodeDrain(b, 6, b.CreateString("node7"), true));
-    // A packet about nothing, which the schema allows.
+    // A packet without a body, which the schema allows.
     b.Finish(client::CreatePacket(b));
     write("client_packet", "no_body", pace::fuzz::bytes_of(b.GetBufferPointer(), b.GetSize()));
 }
 
-// The trainer's writes: one entry, then the tail that announces it.
+// Writes what the trainer writes: one entry, then the tail that announces the entry.
 void write_ring(const std::string& name, pace::protocol::Verb verb) {
     pace::protocol::SubmissionEntry entry{};
     entry.id = 1;
@@ -187,7 +187,8 @@ void write_journal() {
     write("journal", "bare_records", bare);
 }
 
-// Blocks in every format: full, with fewer entries than their frame, and with an Elias-Fano part alone.
+// Writes blocks in every format: full, with fewer entries than their frame, and with an Elias-Fano
+// part alone.
 void write_blocks() {
     using namespace pace::sparse;
     using pace::fuzz::Decoder;
@@ -229,7 +230,7 @@ void write_residuals() {
     write("residual", "five", residual.save());
 }
 
-// A shard with a dense and a sparse version, unpacked.
+// Writes a shard with a dense and a sparse version, unpacked.
 void write_checkpoints() {
     using pace::server::HybridVector;
     pace::server::Shard shard(8);
@@ -271,7 +272,7 @@ void write_letter(const std::string& name, const pace::server::HybridVector& vec
     write("letter", name, bytes);
 }
 
-// A copy of a checkpoint's file for another node, of which the head says how long it is.
+// Writes a copy of a checkpoint's file for another node. The head tells the size of the file.
 void write_copy() {
     pace::server::Letter letter;
     letter.kind = pace::server::LetterKind::checkpoint;

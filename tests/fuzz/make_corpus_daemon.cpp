@@ -1,13 +1,13 @@
-// Corpora of what is said to a daemon.
-#include "daemon/exchange/handover_list.h"
-#include "daemon/exchange/told_round.h"
+// Corpora of messages to a daemon.
+#include "daemon/families/rounds/told_round.h"
+#include "daemon/members/handover_list.h"
 #include "protocol/version.h"
 #include "tests/fuzz/corpus_writer.h"
 #include "transports/ucx/wire.h"
 
 namespace pace::fuzz {
 
-// What a controller says to a daemon in the life of a job.
+// Writes the messages of a controller to a daemon in the life of a job.
 void write_orders() {
     Conversation talk;
     talk.say(1, 77, [](auto& b) {
@@ -43,7 +43,7 @@ void write_orders() {
 
 namespace {
 
-// A trainer's packets, each behind the kind of its descriptor (client.cpp).
+// A trainer's packets. Each has the kind of its descriptor in front (client.cpp).
 class Trainer {
   public:
     template <typename Build>
@@ -102,7 +102,7 @@ void write_trainers() {
     write("client", "serves", serves.input);
 }
 
-// A peer's messages among this node's receives and sends (ucx_inbox.cpp).
+// Writes a peer's messages among this node's receives and sends (ucx_inbox.cpp).
 void write_data_plane() {
     using pace::transports::wire::Kind;
     Bytes input;

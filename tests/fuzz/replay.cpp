@@ -1,6 +1,7 @@
-// Replays a fuzz target's corpus, and mutations of it that are the same every time: replay CORPUS.
+// Replays a fuzz target's corpus and mutations of it, which are the same every time: replay CORPUS.
 //
-// For builds without libFuzzer. It finds less than a search does, and finds it in every build.
+// The program serves builds without libFuzzer. It finds less than a search does, but runs in every
+// build.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ std::vector<Input> read_corpus(const std::filesystem::path& folder) {
     std::error_code absent;
     for (const auto& entry : std::filesystem::directory_iterator(folder, absent))
         files.push_back(entry.path());
-    std::sort(files.begin(), files.end());  // a folder's own order differs between machines
+    std::sort(files.begin(), files.end());  // the order of a folder differs between machines
     std::vector<Input> corpus{Input{}};
     for (const auto& file : files) {
         std::ifstream stream(file, std::ios::binary);
@@ -76,7 +77,7 @@ void mutate_once(Input& input, const std::vector<Input>& corpus, Random& random)
     if (input.size() > kInputBytesMax) input.resize(kInputBytesMax);
 }
 
-// From a copy of its own size, so that the address sanitizer sees a step past the end.
+// The copy has the input's size, so that the address sanitizer sees a step past the end.
 void try_input(const Input& input) {
     const Input copy(input.begin(), input.end());
     LLVMFuzzerTestOneInput(copy.data(), copy.size());

@@ -1,4 +1,5 @@
-// A saved residual, as a checkpoint brings it back. What is accepted must be what save() writes.
+// Fuzzes a saved residual, as a checkpoint brings it back. Accepted input must be what save()
+// writes.
 #include <cstdlib>
 #include <cstring>
 
@@ -29,7 +30,8 @@ void load(const pace::fuzz::Bytes& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     pace::fuzz::Bytes bytes = pace::fuzz::bytes_of(data, size);
     load(bytes);
-    // Few inputs have a right checksum: each is tried with one, too, in the place of its last bytes.
+    // Few inputs have a right checksum. So each input is also tried with a right checksum in place
+    // of its last bytes.
     if (bytes.size() < sizeof(uint64_t)) return 0;
     const size_t hashed = bytes.size() - sizeof(uint64_t);
     const uint64_t checksum = XXH3_64bits(bytes.data(), hashed);

@@ -1,6 +1,6 @@
-// What a trainer may write into the ring's shared memory, at any time: indices and entries, between
-// one look of the daemon and the next. The daemon either takes an entry that passed every check, or
-// says why not; it never takes more than the ring holds.
+// Fuzzes the writes of a trainer into the ring's shared memory. The trainer may write indices and
+// entries at any time, between two looks of the daemon. The daemon takes an entry that passed every
+// check, or gives the reason why not. It never takes more than the ring holds.
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ daemon::BufferTable two_buffers() {
     return table;
 }
 
-// The trainer's side. A chunk is an offset (2 bytes, in units of 4 bytes) and what to write there.
+// The trainer's side. A chunk is an offset (2 bytes, in units of 4 bytes) and the bytes to write
+// there.
 void scribble(std::span<std::byte> memory, std::span<const std::byte> chunk) {
     if (chunk.size() < 2) return;
     size_t at = std::to_integer<size_t>(chunk[0]) | std::to_integer<size_t>(chunk[1]) << 8U;
@@ -41,7 +42,7 @@ void scribble(std::span<std::byte> memory, std::span<const std::byte> chunk) {
     std::memcpy(memory.data() + at, chunk.data(), std::min(chunk.size(), memory.size() - at));
 }
 
-// The daemon's turn. False if the session has ended.
+// The daemon's turn. Returns false if the session has ended.
 bool take_all(daemon::RingServer& ring, const daemon::BufferTable& buffers) {
     protocol::SubmissionEntry entry{};
     for (uint32_t taken = 0;; ++taken) {

@@ -1,4 +1,5 @@
-// SparseInput: one fuzz input as a message of a sparse exchange and what its receiver expects of it.
+// SparseInput: one fuzz input as a message of a sparse exchange, and the expectations of its
+// receiver.
 //
 //     | decoder, index and value format u8 | length u32 | k u32 | count u32 | message |
 #pragma once
@@ -20,7 +21,7 @@ struct SparseInput {
     sparse::WireFormat format;
     uint32_t length = 0;
     uint32_t k = 0;
-    uint32_t count = 0;  // Elias-Fano alone does not say it
+    uint32_t count = 0;  // Elias-Fano alone does not tell it
     Bytes message;
 };
 
@@ -37,7 +38,7 @@ inline std::optional<SparseInput> sparse_input_of(std::span<const std::byte> byt
     std::memcpy(&input.k, bytes.data() + 5, sizeof(uint32_t));
     std::memcpy(&input.count, bytes.data() + 9, sizeof(uint32_t));
     const auto message = bytes.subspan(kSparseHeaderBytes);
-    // A copy of exactly this size, so that the sanitizer sees a read past its end.
+    // The copy has exactly this size, so that the sanitizer sees a read past its end.
     input.message.assign(message.begin(), message.end());
     return input;
 }

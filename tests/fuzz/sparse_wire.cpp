@@ -1,6 +1,6 @@
-// A message of a sparse exchange from a peer that may be broken. What is accepted must be entries as
-// all code behind relies on (strictly increasing, in range, no more than allowed), and must be what
-// encode() writes of them.
+// Fuzzes a message of a sparse exchange from a peer that may be broken. Accepted entries must be as
+// all later code needs them: strictly increasing, in range, and no more than allowed. encode() must
+// write the same message from them.
 #include <cmath>
 #include <cstdlib>
 #include <span>
@@ -24,7 +24,7 @@ void require_increasing(std::span<const uint32_t> indices, size_t length) {
     }
 }
 
-// A half that is no number has 2046 patterns, of which encode() writes one.
+// A half that is NaN has 2046 patterns. encode() writes one of them.
 bool is_canonical(const SparseInput& input, const sparse::Entries& entries) {
     if (input.format.value == sparse::ValueFormat::f32) return true;
     for (const float value : entries.values)

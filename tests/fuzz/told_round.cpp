@@ -1,15 +1,15 @@
-// What another node says of a round that this one missed: the first bytes are who takes part, the others its account. What is accepted
-// can be told on.
+// Fuzzes another node's account of a round that this node missed. The first bytes are the members,
+// and the others are the account. An accepted account can be told to other nodes.
 #include <cstdlib>
 
-#include "daemon/exchange/told_round.h"
+#include "daemon/families/rounds/told_round.h"
 #include "tests/fuzz/chunks.h"
 
 namespace {
 
 constexpr size_t kNodesMax = 4;
 
-// A byte a node: how many workers it has.
+// There is a byte for each node: its number of workers.
 pace::partial::Roster roster_of(std::span<const std::byte> bytes) {
     pace::partial::Roster roster;
     pace::partial::Rank rank = 0;
@@ -28,7 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto roster = roster_of(std::span(bytes).first(kNodesMax));
     bytes.erase(bytes.begin(), bytes.begin() + kNodesMax);
     (void)pace::daemon::read_told_round(roster, bytes);
-    // Nearly all inputs are of another size, at which reading ends.
+    // Nearly all inputs have another size, and reading ends there. So the input is tried with the
+    // right size, too.
     bytes.resize(pace::daemon::told_round_bytes(roster));
     const auto told = pace::daemon::read_told_round(roster, bytes);
     if (!told) return 0;

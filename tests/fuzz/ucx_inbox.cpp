@@ -1,7 +1,9 @@
-// What a peer may say on the data plane: messages with their headers, among receives, sends and ends of exchanges of this node. Each
-// operation ends exactly once, and nothing is written but what was asked for.
+// Fuzzes the messages of a peer on the data plane: messages with their headers, among receives,
+// sends and ends of exchanges of this node. Each operation ends exactly once, and only requested
+// memory is written.
 //
-// Each chunk is an act (its first byte), small numbers (the second), and, of a message, its header and bytes.
+// Each chunk is an act (its first byte) and small numbers (the second byte). A chunk for a message
+// also has the header and bytes of the message.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -25,7 +27,7 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-// The other instance is there as far as UCX knows, and says what the input says.
+// UCX takes the other instance for a real peer. The other instance sends the input.
 class Meeting {
   public:
     Meeting(UcxWorker& self, UcxWorker& other)
@@ -106,7 +108,8 @@ class Meeting {
                      [&operation](const pace::base::Result<>&) { ++operation.ended; });
     }
 
-    // As it is, or with numbers so small that they fit what was begun here.
+    // Delivers the message unchanged, or with numbers so small that they fit the exchanges of this
+    // node.
     void message(std::span<const std::byte> said, bool as_it_is) {
         wire::Header header{};
         std::memcpy(&header, said.data(), std::min(said.size(), sizeof(header)));
@@ -135,7 +138,7 @@ class Meeting {
     }
 
     UcxWorker& worker_;
-    UcxPeers other_;  // for its address
+    UcxPeers other_;  // gives the address
     CompletionQueue completions_;
     Transport::Counters counters_;
     UcxPeers peers_;

@@ -34,6 +34,10 @@ class Http(unittest.TestCase):
         self.addCleanup(started.stop)
         return started
 
+    def served(self, url, line):
+        """Waits until the page has the line: a page may be older than the answer of /readyz."""
+        until(lambda: line in get(url).text.splitlines(), f"{line!r} on {url}")
+
     def start_fails(self, *flags):
         """What the controller says when it does not start."""
         result = subprocess.run([self.build / "service/controller/shell/pace-controller", "--listen", "tcp://127.0.0.1:0",
@@ -62,9 +66,8 @@ class Http(unittest.TestCase):
         alone.says("ready")
         until(lambda: get(f"{url}/readyz").status == 200, "a ready daemon")
         self.assertIn("jobs", get(f"{url}/api/status").json())
-        text = get(f"{url}/metrics").text
-        self.assertIn('pace_node_alive{node="alone"} 1', text)
-        self.assertIn('pace_daemon_controller_reachable{node="alone"} 1', text)
+        for series in ('pace_node_alive{node="alone"} 1', 'pace_daemon_controller_reachable{node="alone"} 1'):
+            self.served(f"{url}/metrics", series)
 
     def test_tokens(self):
         reader, operator = self.file("reader", READER + "\n"), self.file("operator", OPERATOR, 0o640)
@@ -114,7 +117,7 @@ class Http(unittest.TestCase):
         self.assertIn("no new job is accepted", answer.text)
         self.assertEqual(answer.text.count("\n"), 1)
         self.assertEqual(get(f"{cluster.controller_url}/healthz").status, 200)
-        self.assertIn("\npace_journal_failed 1\n", get(f"{cluster.controller_url}/metrics").text)
+        self.served(f"{cluster.controller_url}/metrics", "pace_journal_failed 1")
 
 
 if __name__ == "__main__":

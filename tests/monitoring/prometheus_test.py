@@ -70,7 +70,7 @@ class Metrics(unittest.TestCase):
             series = {sample.name for family in families for sample in family.samples}
             # Some come up while jobs go on.
             self.assertLessEqual(names_in(before.text), series)
-            self.assertLessEqual(series, names_in(get(f"{url}/metrics").text))
+            until(lambda page=f"{url}/metrics", named=series: named <= names_in(get(page).text), "the same series in the plain format")
 
     def test_1_scrapes(self):
         """Prometheus scrapes both, as OpenMetrics; its own labels are not in the way of Pace's."""

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 SOON_S = 30
-POLL_S = 0.02  # between two looks at what offers nothing to wait on
+POLL_S = 0.02  # between two looks at something that cannot be waited for
 
 PROGRAMS = {"paced": "daemon/paced", "controller": "service/controller/shell/pace-controller",
             "pacectl": "service/pacectl/pacectl", "trainer": "tests/cluster/cluster_trainer"}
@@ -25,20 +25,20 @@ def program(build, name):
 
 
 def environment(**more):
-    """Ours, without what would name another daemon or change what is printed."""
+    """This process's environment without variables that name another daemon or change the output."""
     ours = {name: value for name, value in os.environ.items()
             if not name.startswith(("PACE_", "NO_COLOR", "TERM"))}
     return {**ours, "TERM": "xterm", **more}
 
 
 def die_with_us():
-    """Whatever becomes of the test, nothing outlives it."""
+    """Makes the process die with the test, whatever becomes of the test."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 def soon(condition, what="it"):
-    """What `condition` gives once that is true."""
+    """Waits until `condition` is true. Returns its value."""
     deadline = time.monotonic() + SOON_S
     while not (result := condition()):
         if time.monotonic() > deadline:
@@ -48,7 +48,7 @@ def soon(condition, what="it"):
 
 
 class Program:
-    """A process whose standard output is read by lines; it is killed at the end."""
+    """A process whose standard output is read by lines. The process is killed at the end."""
 
     def __init__(self, command, log, **options):
         self.log = pathlib.Path(log)
@@ -59,7 +59,7 @@ class Program:
         self.said = ""
 
     def wait_for(self, pattern):
-        """The match of the pattern in what has been printed so far, and later."""
+        """The match of the pattern in what has been printed so far, or is printed later."""
         deadline = time.monotonic() + SOON_S
         output = self.process.stdout.fileno()
         while not (found := re.search(pattern, self.said, re.MULTILINE)):
@@ -84,7 +84,7 @@ class Program:
 
 
 class Cluster(contextlib.ExitStack):
-    """`with Cluster(build) as cluster:`; nothing of it stays."""
+    """`with Cluster(build) as cluster:`. Nothing of the cluster stays afterwards."""
 
     def __init__(self, build, controller_flags=(), daemon_flags=()):
         super().__init__()
@@ -131,7 +131,7 @@ class Cluster(contextlib.ExitStack):
         return f"unix:{self.socket(node)}"
 
     def train(self, job, world=2, steps=1_000_000_000, **flags):
-        """Trainers that have joined and go on, on the nodes in turn."""
+        """Starts trainers that go on, on the nodes in turn. Returns when they have joined."""
         words = [word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", value)]
         trainers = [self.start([program(self.build, "trainer"), "--endpoint", self.endpoint(self.nodes[rank % len(self.nodes)]),
                                 "--job", job, "--rank", rank, "--world", world, "--steps", steps, "--step-us", "2000", *words],
@@ -144,7 +144,7 @@ class Cluster(contextlib.ExitStack):
         return [str(program(self.build, "pacectl")), "--endpoint", endpoint or self.endpoint(node), *[str(word) for word in arguments]]
 
     def pacectl(self, *arguments, **options):
-        """Its standard output; it must end with the code."""
+        """Returns the standard output of pacectl. pacectl must end with the code."""
         return self.run(*arguments, **options).stdout
 
     def run(self, *arguments, code=0, **options):

@@ -23,7 +23,7 @@ def lines_of(text):
 
 
 class Codes(unittest.TestCase):
-    """What scripts rely on."""
+    """The behaviour on which scripts rely."""
 
     @classmethod
     def setUpClass(cls):
@@ -77,7 +77,7 @@ class Codes(unittest.TestCase):
             cluster.controller.stop()
             commands = {"status": NO_CONTROLLER, "job list": NO_CONTROLLER, "events": NO_CONTROLLER, "watch": NO_CONTROLLER,
                         "job create x --world 2 --policy full": NO_CONTROLLER, "metrics": DONE, "daemon": DONE, "doctor": NO}
-            # Each waits for the controller: all do at once.
+            # Each command waits for the controller. So all of them run at once.
             running = {words: cluster.start(cluster.command(*words.split()), words.split()[-1]) for words in commands}
             said = {words: command.read_to_end() for words, command in running.items()}
             self.assertEqual({words: command.process.returncode for words, command in running.items()}, commands)
@@ -97,7 +97,8 @@ class Codes(unittest.TestCase):
                 cluster.socket(node).chmod(0o666)
 
             def as_nobody(*arguments):
-                # The program may lie where nobody gets; its descriptor is inherited.
+                # The program may lie where the other user cannot reach it. So its descriptor is
+                # inherited.
                 with open(cluster.command()[0], "rb") as binary:
                     return subprocess.run([f"/proc/self/fd/{binary.fileno()}", *cluster.command(*arguments)[1:]], check=False,
                                           capture_output=True, text=True, timeout=60, pass_fds=[binary.fileno()],
@@ -157,6 +158,40 @@ class Watch(unittest.TestCase):
             self.assertEqual(watch.process.wait(30), NO)
 
 
+class Record(unittest.TestCase):
+    def nodes_of(self, printed):
+        about = json.loads(printed)["otherData"]
+        return sorted(node["node"] for node in about.get("recordings", [about.get("recording")]))
+
+    def test_it_fetches_the_recordings_of_all_nodes(self):
+        with Cluster(BUILD) as cluster:
+            trainers = cluster.train("fashion", steps=50)
+            for trainer in trainers:
+                trainer.read_to_end()
+            result = cluster.run("record")
+            self.assertEqual(self.nodes_of(result.stdout), ["alpha", "beta"])
+            self.assertEqual(result.stderr, "")
+            names = {event["args"]["name"] for event in json.loads(result.stdout)["traceEvents"] if event["name"] == "process_name"}
+            self.assertLessEqual({"alpha: job fashion", "beta: job fashion"}, names)
+            self.assertEqual(self.nodes_of(cluster.pacectl("record", "--local")), ["alpha"])
+            self.assertEqual(self.nodes_of(cluster.pacectl("record", "--node", "beta")), ["beta"])
+
+    def test_a_node_that_does_not_answer_is_told_and_left_out(self):
+        with Cluster(BUILD) as cluster:
+            cluster.daemons["beta"].process.send_signal(signal.SIGSTOP)
+            result = cluster.run("record", "--node", "beta", "--node", "alpha")
+            self.assertRegex(result.stderr, "node beta is left out: ")
+            self.assertEqual(self.nodes_of(result.stdout), ["alpha"])
+            self.assertRegex(cluster.run("record", "--node", "gamma", code=3).stderr, "no daemon of a node named gamma")
+
+    def test_without_a_controller_this_node_is_recorded(self):
+        with Cluster(BUILD) as cluster:
+            cluster.controller.stop()
+            result = cluster.run("record")
+            self.assertEqual(self.nodes_of(result.stdout), ["alpha"])
+            self.assertRegex(result.stderr, "this node alone, since ")
+
+
 class Events(unittest.TestCase):
     def setUp(self):
         self.cluster = self.enterContext(Cluster(BUILD))
@@ -194,7 +229,7 @@ class Events(unittest.TestCase):
 
 
 class Keys(unittest.TestCase):
-    """keygen and doctor --fix; no daemon is needed for the first."""
+    """keygen and doctor --fix. keygen needs no daemon."""
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="pace-keys-")))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/pacectl.md is what pacectl --help says, command by command: reference_test.py PACECTL"""
+"""Compares docs/pacectl.md with pacectl --help, command by command: reference_test.py PACECTL"""
 
 import json
 import pathlib
@@ -58,7 +58,8 @@ class Reference(unittest.TestCase):
             expected = arguments_of(help_text)
             if command == "pacectl job create":
                 expected -= self.job_flags - {"--world", "--policy"}
-            # Tables of keys and subjects have rows as well; options begin with dashes, and positionals are named by --help.
+            # Tables of keys and subjects have rows as well. Options begin with dashes, and --help
+            # names positionals.
             positionals = set(re.findall(r"^  (\w+)", block(help_text, "Positionals"), re.MULTILINE))
             written = {row for row in ROW.findall(self.sections[command]) if row.startswith("--") or row in positionals}
             self.assertEqual(written, expected, command)

@@ -38,7 +38,7 @@ def objects_in(document, path=()):
 
 
 def shortened(document, name=""):
-    """The document with two of each list, but all jobs: the rest is like them."""
+    """The document with two elements of each list, but with all jobs. The other elements are like these two."""
     if isinstance(document, dict):
         return {key: shortened(value, key) for key, value in document.items()}
     if isinstance(document, list):
@@ -61,18 +61,27 @@ class Schemas(unittest.TestCase):
         cls.cluster.train("static", mode="average", policy="prague-static")
         cls.cluster.train("chosen", mode="average", policy="auto")
         cls.cluster.train("served", mode="served", policy="ssp")
+        cls.cluster.train("compressed", mode="sparse", elements=1000)
         cls.cluster.train("over", steps=20)
         cls.cluster.pacectl("job", "create", "planned", "--world", 3, "--policy", "all-reduce")
         cls.stopped = cls.cluster.train("stopped")[1]
         cls.stopped.process.send_signal(signal.SIGSTOP)
-        soon(lambda: sum(job["started"] for job in cls.cluster.status()["jobs"]) >= 6, "the jobs' start")
+        soon(lambda: sum(job["started"] for job in cls.cluster.status()["jobs"]) >= 7, "the jobs' start")
+        soon(lambda: cls.told("reduced", "steps", "left_s") and cls.told("compressed", "residual", "exchanges"), "steps, and what is kept back")
+        soon(lambda: all(node["memory"] for node in cls.cluster.status()["nodes"]), "the nodes' memory")
+
+    @classmethod
+    def told(cls, name, what, field):
+        """The progress that a job's workers have reported. It is empty until a worker has reported."""
+        job = next(job for job in cls.cluster.status()["jobs"] if job["name"] == name)
+        return job[what] and job[what][field]
 
     def fits(self, name, document):
         errors = sorted(validator(name).iter_errors(document), key=lambda error: str(error.path))
         self.assertEqual([f"{error.json_path}: {error.message[:300]}" for error in errors], [], name)
 
     def refuses_what_it_does_not_name(self, name, document):
-        """An unknown field in any object of the document is a mistake."""
+        """Checks that an unknown field in any object of the document is an error."""
         self.fits(name, document)
         check = validator(name)
         document = shortened(document)
@@ -117,7 +126,7 @@ class Schemas(unittest.TestCase):
         self.refuses_what_it_does_not_name("job-deleted", self.cluster.document("job", "delete", "brief"))
 
     def test_nodes(self):
-        # One of its own: the workers of a drained node leave.
+        # The test has a cluster of its own, because the workers of a drained node leave.
         with Cluster(BUILD) as cluster:
             node = cluster.status()["nodes"][0]["name"]
             for command, draining in (("drain", True), ("undrain", False)):

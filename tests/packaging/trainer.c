@@ -1,4 +1,5 @@
-/* What a user of the bundle would compile first: `trainer ENDPOINT RANK WORLD` meets the others at a barrier and sums. */
+/* What a user of the bundle would compile first: `trainer ENDPOINT RANK WORLD` meets the others at
+ * a barrier and sums. */
 #include <pace.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 """What a person sees on the status page of a real cluster: browser_test.py BUILD [--pictures FOLDER]. 77 without Chromium."""
 
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -43,6 +44,11 @@ class StatusPage(unittest.TestCase):
         self.page.wait_for_text(card, "partial-reduce, running")
         # The loss of the others, and that one of them is no number.
         self.page.wait_for_text(card, "(not finite at 1)")
+        # 100,000 steps of 0.05 s take more than an hour.
+        self.page.wait("the time left", lambda: re.search(r"time left\s*\d+ (h \d+ )?min \([\d,]+ of 100,000 steps\)", self.page.text(card)))
+        shown = self.page.run("return [...document.querySelectorAll(arguments[0] + ' dl > div')].filter(one => !one.hidden).map(one => one.textContent)", card)
+        self.assertNotIn("kept back by top-k", " ".join(shown), "it has no top-k")
+        self.assertIn("kept back by top-k", self.page.text(card))
         rate = f"[...document.querySelector(\"{card}\").querySelectorAll('dt')].find(one => one.textContent === 'updates a second')"
         self.page.wait("updates a second", lambda: self.page.run(f"return Number({rate}.nextSibling.textContent) > 10"))
         # A line, once the controller has two points of it.
@@ -70,6 +76,7 @@ class StatusPage(unittest.TestCase):
         self.page.wait_for_text("#links tbody", "B/s")
         for word in ("n1", "rack-a", "n2", "rack-b", "alive"):
             self.page.wait_for_text("#nodes tbody", word)
+        self.page.wait("the nodes' memory", lambda: len(re.findall(r"[\d.]+ [KMGT]iB of [\d.]+ [KMGT]iB", self.page.text("#nodes tbody"))) >= 2)
         self.page.wait_for_text("#events", JOB)
         self.page.run("document.querySelector(arguments[0]).click()", f"button[aria-label='Details of job {OTHER}']")
         self.page.wait("two ranks", lambda: self.page.run("return document.querySelectorAll('#ranks tbody tr').length === 2"))
@@ -98,6 +105,23 @@ class StatusPage(unittest.TestCase):
         self.page.show_as(360, 780, dark=True, phone=True)
         self.page.wait_for_refreshes(2)
         self.page.picture(pathlib.Path(self.pictures, "status-page-phone.png"), 360, 1000)
+
+
+class TopK(unittest.TestCase):
+    """A job that keeps most of its gradients back."""
+
+    build = ""
+
+    def test_a_job_tells_what_top_k_keeps_back(self):
+        cluster = Cluster(self.build)
+        self.addCleanup(cluster.close)
+        cluster.start_job(JOB, "all-reduce", 2, 0.05)
+        page = browser.Browser()
+        self.addCleanup(page.close)
+        page.open(cluster.url)
+        # 1,024 elements of four bytes, at two nodes.
+        page.wait("what is kept back", lambda: re.search(r"kept back by top-k\s*8 KiB, for \d\d+ exchanges", page.text("#jobs-list")))
+        self.assertEqual(page.console(), [])
 
 
 class WithoutAnswer(unittest.TestCase):
@@ -138,7 +162,7 @@ def main():
         at = sys.argv.index("--pictures")
         StatusPage.pictures = sys.argv.pop(at + 1)
         sys.argv.pop(at)
-    StatusPage.build = WithoutAnswer.build = build
+    StatusPage.build = TopK.build = WithoutAnswer.build = build
     unittest.main(verbosity=2)
 
 

@@ -95,8 +95,18 @@ class Recorders(unittest.TestCase):
 
     def record(self, name):
         path = self.folder / (name + ".json")
-        self.assertEqual(self.pacectl("--endpoint", f"unix:{self.folder}/{name}.sock", "record", "--output", path)[0], 0)
+        self.assertEqual(self.pacectl("--endpoint", f"unix:{self.folder}/{name}.sock", "record", "--local", "--output", path)[0], 0)
         return path
+
+    def record_with_clock(self, name):
+        """A recording that says what the controller's clock is: the first heartbeats have been answered."""
+        deadline = time.monotonic() + SOON_S
+        while time.monotonic() < deadline:
+            path = self.record(name)
+            trace = json.loads(path.read_text(encoding="utf-8"))
+            if trace["otherData"]["recording"]["clock"]["controller_offset_ns"] is not None:
+                return path
+        raise AssertionError(f"{name} does not know the controller's clock")
 
     def kept(self, name, reason):
         """The recording that the daemon keeps for this reason, as soon as it is there."""
@@ -121,7 +131,7 @@ class Recorders(unittest.TestCase):
     def test_the_rounds_of_both_nodes_lie_on_each_other(self):
         for trainer in self.train():
             trainer.communicate(timeout=SOON_S)
-        paths = [self.record(name) for name in ("a", "b")]
+        paths = [self.record_with_clock(name) for name in ("a", "b")]
         merged = self.folder / "merged.json"
         code, said = self.pacectl("record", "--merge", *paths, "--output", merged)
         self.assertEqual(code, 0, said)

@@ -1,4 +1,4 @@
-// Allocation: memory of a device, counted against what the device has.
+// Allocation: memory of a device, counted against the device's size.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,15 @@
 
 namespace pace::simulated_gpu {
 
-// What cuMemCreate's sizes and addresses must be multiples of.
+// The sizes and addresses of cuMemCreate must be multiples of this number.
 inline constexpr size_t kGranularity = size_t{2} << 20U;
 
 class Allocation {
   public:
-    // Null: the device has not so much left, as far as this process has taken it, or this machine has not.
+    // Returns null if this process has taken so much of the device that too little is left, or if
+    // this machine has too little memory.
     static std::shared_ptr<Allocation> create(int ordinal, size_t bytes, bool exportable);
-    // Of another process, or of this one; counted where it was made.
+    // Imports memory of another process, or of this one. The memory is counted where it was made.
     static std::shared_ptr<Allocation> import(SharedFile file);
 
     Allocation(SharedFile file, std::optional<int> counted_on, bool exportable);
@@ -30,11 +31,11 @@ class Allocation {
 
   private:
     SharedFile file_;
-    std::optional<int> counted_on_;  // the ordinal
+    std::optional<int> counted_on_;  // the ordinal of the device
     bool exportable_;
 };
 
-// What this process has not taken of a device.
+// Returns how much of a device this process has not taken.
 size_t free_bytes(int ordinal);
 
 }  // namespace pace::simulated_gpu

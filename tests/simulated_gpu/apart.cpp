@@ -63,7 +63,7 @@ Apart::Apart(const Environment& environment, const std::function<void(Line&)>& c
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
     base::UniqueFd ours(ends[0]);
     base::UniqueFd theirs(ends[1]);
-    std::fflush(nullptr);  // what waits here must not be written twice
+    std::fflush(nullptr);  // buffered output must not be written twice
     pid_ = fork();
     EXPECT_GE(pid_, 0);
     if (pid_ != 0) {

@@ -1,7 +1,9 @@
-// Apart: a piece of a test in a process of its own, with its own environment and its own simulated driver, and a line to the test.
+// Apart: a piece of a test in a process of its own, with its own environment and its own simulated
+// driver, and a line to the test.
 //
-// A process loads its driver once, and one that has used it cannot fork: so the process of the tests never uses it, and each test runs
-// apart. What a test needs to run beside itself it starts before its own first call of the driver.
+// A process loads its driver once, and a process that has used it cannot fork. So the process of
+// the tests never uses the driver, and each test runs apart. If a test needs other processes, it
+// starts them before its own first call of the driver.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +18,8 @@
 
 namespace pace::simulated_gpu {
 
-// One end of the line between two processes. Each message is a struct, with a descriptor if one is to be handed over.
+// One end of the line between two processes. Each message is a struct. A message may also hand over
+// a descriptor.
 class Line {
   public:
     explicit Line(base::UniqueFd socket) : socket_(std::move(socket)) {}
@@ -26,14 +29,14 @@ class Line {
         static_assert(std::is_trivially_copyable_v<Message>);
         send_bytes(&message, sizeof(message), descriptor);
     }
-    // Waits. A test failure, and zeros, if the other process has ended.
+    // Waits for a message. If the other process has ended, the test fails and the message is zeros.
     template <typename Message>
     Message receive(base::UniqueFd* ret_descriptor = nullptr) {
         Message message{};
         receive_bytes(&message, sizeof(message), ret_descriptor);
         return message;
     }
-    // Only that it is time to go on.
+    // Tells only that it is time to go on.
     void tell() { send('.'); }
     void await() { (void)receive<char>(); }
 
@@ -48,7 +51,8 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 class Apart {
   public:
-    // Runs `code` in a child, to the child's exit() with 1 if it has found failures, else 0. The child dies with this process.
+    // Runs `code` in a child. The child calls exit() with 1 if it has found failures, otherwise
+    // with 0. The child dies with this process.
     Apart(const Environment& environment, const std::function<void(Line&)>& code);
     ~Apart();
     Apart(const Apart&) = delete;
@@ -56,7 +60,7 @@ class Apart {
 
     Line& line() { return line_; }
     void kill() const;
-    // Waits; the exit status, or 128 + signal.
+    // Waits for the child. Returns the exit status, or 128 + signal.
     int end();
 
   private:
@@ -64,7 +68,7 @@ class Apart {
     Line line_{base::UniqueFd()};
 };
 
-// Runs a whole test apart; its failures are the test's.
+// Runs a whole test apart. Its failures are the test's failures.
 void apart(const Environment& environment, const std::function<void()>& test);
 
 }  // namespace pace::simulated_gpu

@@ -1,4 +1,5 @@
-// Plug-ins that the daemon must not use: one that refuses every device, and by definition one of another version or with a hole.
+// Plug-ins that the daemon must not use. One refuses every device. Macro definitions make others
+// that have another version or lack a function.
 #include "daemon/device/plugin.h"
 
 namespace {

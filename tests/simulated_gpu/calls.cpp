@@ -19,7 +19,7 @@ bool is_to_fail(Call call) {
     return failing != 0 && ++calls_so_far[index] >= failing;
 }
 
-// These read constants, and work in any state.
+// These calls read constants, and work in any state.
 bool works_always(Call call) {
     return call == Call::get_error_name || call == Call::get_error_string ||
            call == Call::driver_get_version;
@@ -30,7 +30,7 @@ bool works_always(Call call) {
 CUresult admit(Call call) {
     if (is_to_fail(call)) return kUnknown;
     if (works_always(call)) return kSuccess;
-    // The real driver may refuse or hang here. Refusing shows the mistake.
+    // The real driver may refuse the call or hang here. A refusal shows the mistake.
     if (Stream::is_this_thread()) return kNotPermitted;
     switch (process_state()) {
         case ProcessState::fresh:

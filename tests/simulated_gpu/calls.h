@@ -1,4 +1,4 @@
-// Calls: what every call of the driver passes before its function runs.
+// Calls: the checks that every call of the driver passes before its function runs.
 #pragma once
 
 #include <array>
@@ -17,8 +17,10 @@ enum class Call : size_t { PACE_CUDA_FUNCTIONS(PACE_SIMULATED_NAME) };
 inline constexpr std::array kSymbols{PACE_CUDA_FUNCTIONS(PACE_SIMULATED_SYMBOL)};
 #undef PACE_SIMULATED_SYMBOL
 
-// Whether the call may go on, else what it returns at once: the fault that a test has asked for, or the reason why no function of
-// the driver can be called here (before cuInit, in the child of a fork, in a host function, after the end of main).
+// Returns success if the call may go on. Otherwise returns the result that the call must return at
+// once. This is the fault that a test has asked for, or the reason why no function of the driver
+// can be called here: before cuInit, in the child of a fork, in a host function, or after the end
+// of main.
 CUresult admit(Call call);
 
 }  // namespace pace::simulated_gpu

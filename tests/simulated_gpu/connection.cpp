@@ -9,7 +9,7 @@ namespace pace::simulated_gpu {
 
 namespace {
 
-// Cancelling wakes nobody who waits here.
+// Cancelling wakes no thread that waits here.
 constexpr std::chrono::milliseconds kLookForCancel{20};
 
 struct Connections {
@@ -23,7 +23,7 @@ struct Connections {
 std::shared_ptr<Connection> Connection::next() {
     const unsigned count = settings().connections;
     if (count == 0) return nullptr;
-    // Never destroyed, as the threads of streams may outlive main.
+    // The object is never destroyed, because the threads of streams may outlive main.
     static Connections& connections = *new Connections;
     const std::scoped_lock lock(connections.mutex);
     const size_t index = connections.taken++ % count;

@@ -29,7 +29,7 @@ TEST(Context, IsNeededByWhatActsInOne) {
         EXPECT_EQ(driver().mem_get_info(&bytes, &bytes), 201);
         EXPECT_EQ(driver().mem_host_register(&bytes, sizeof(bytes), 0), 201);
         EXPECT_EQ(driver().copy_to_host(&bytes, address, 1, nullptr), 201);
-        // The devices and what is mapped by hand are the process's.
+        // Devices and reserved addresses belong to the process, so these calls need no context.
         EXPECT_EQ(driver().device_get(&device, 0), kSuccess);
         EXPECT_EQ(driver().mem_reserve(&address, size_t{2} << 20U, 0, 0, 0), kSuccess);
     });

@@ -16,7 +16,7 @@ namespace pace::simulated_gpu {
 
 namespace {
 
-// Never destroyed, as their streams may still run.
+// The contexts are never destroyed, because their streams may still run.
 std::vector<std::unique_ptr<Context>>& contexts() {
     static auto& all = *[] {
         auto* const made = new std::vector<std::unique_ptr<Context>>;
@@ -33,7 +33,8 @@ Context* find_context(CUcontext handle) {
     return found == contexts().end() ? nullptr : found->get();
 }
 
-// No destructor, since static objects may call the driver after those of this thread's variables.
+// There is no destructor. Static objects may call the driver after the destruction of this thread's
+// variables.
 constexpr size_t kDepthMax = 64;
 thread_local std::array<Context*, kDepthMax> stack;
 thread_local size_t depth = 0;
@@ -57,7 +58,7 @@ bool Context::release() {
     const std::scoped_lock lock(mutex_);
     if (users_ == 0) return false;
     if (--users_ > 0) return true;
-    // Streams first: what they are at may use the memory.
+    // The streams end first, because their work may use the memory.
     null_stream_.reset();
     forget_streams(this);
     end_streams(this);

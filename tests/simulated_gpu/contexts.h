@@ -1,4 +1,5 @@
-// Context: the primary context of a device, and which one is current in the calling thread.
+// Context: the primary context of a device. This file also tells which context is current in the
+// calling thread.
 #pragma once
 
 #include <atomic>
@@ -12,10 +13,10 @@ namespace pace::simulated_gpu {
 class Stream;
 
 bool is_device(int ordinal);
-// The machine's number of a device of this process: what other processes mean by it.
+// Returns the machine's number of a device of this process. Other processes use this number.
 int number_on_machine(int ordinal);
 
-// One per device, for ever: only what is in it comes and goes.
+// There is one Context per device for the whole process. Only its content comes and goes.
 class Context {
   public:
     explicit Context(int ordinal) : ordinal_(ordinal) {}
@@ -26,9 +27,10 @@ class Context {
     CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
     bool is_active() const { return users_ > 0; }
     void retain();
-    // False: nobody had retained it. With the last user all that is in it goes.
+    // Returns false if nobody had retained the context. The last release frees everything in the
+    // context.
     bool release();
-    // Null if no thread can be had.
+    // Returns null if no thread can be started.
     std::shared_ptr<Stream> null_stream();
 
   private:
@@ -38,7 +40,7 @@ class Context {
     std::shared_ptr<Stream> null_stream_;
 };
 
-// The calling thread's context, or why none is usable.
+// The calling thread's context, or the reason why none is usable.
 struct Current {
     CUresult result = kInvalidContext;
     Context* context = nullptr;

@@ -1,4 +1,4 @@
-// The devices, and what they say of themselves.
+// The devices, and the driver's answers about them.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -12,9 +12,10 @@ namespace pace::simulated_gpu {
 
 namespace {
 
-constexpr int kVersion = 13000;  // CUDA 13.0, whose header we follow
+constexpr int kVersion = 13000;  // CUDA 13.0, whose header the library follows
 constexpr std::string_view kName = "simulated GPU";
-constexpr std::string_view kUuidStart = "simulated GPU";  // three bytes with the number follow
+// The number of the device follows in three bytes.
+constexpr std::string_view kUuidStart = "simulated GPU";
 
 }  // namespace
 
@@ -93,7 +94,8 @@ CUresult device_total_mem(size_t* ret_bytes, CUdevice device) {
     return kSuccess;
 }
 
-// All devices of this machine reach each other. Of itself a device says no, as the real ones do.
+// All devices of this machine reach each other. A device cannot be its own peer, as with the real
+// driver.
 CUresult device_can_access_peer(int* ret_can, CUdevice device, CUdevice peer) {
     if (!is_device(device) || !is_device(peer)) return kInvalidDevice;
     if (ret_can == nullptr) return kInvalidValue;

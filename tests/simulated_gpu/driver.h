@@ -1,7 +1,9 @@
-// The driver's functions under the names that Pace gives them, and the results that base/cuda_driver.h has no name for.
+// The driver's functions under the names that Pace gives them, and the results for which
+// base/cuda_driver.h has no name.
 //
-// Each function is defined in the file of its noun (devices.cpp, contexts.cpp, …). exports.cpp exports it under the driver's name, behind
-// what every call must pass first (calls.h).
+// Each function is defined in the file of its noun (devices.cpp, contexts.cpp, …). exports.cpp
+// exports the function under the driver's name, behind the checks that every call must pass
+// (calls.h).
 #pragma once
 
 #include "base/cuda_driver.h"

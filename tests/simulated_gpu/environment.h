@@ -1,4 +1,4 @@
-// What the settings of the simulated libraries have in common: how the environment's variables are read.
+// The common part of the settings of the simulated libraries: the reading of environment variables.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool read_variable(const char* name, Number& ret_number) {
     return text.empty() || read_number(text, ret_number);
 }
 
-// "cuMemCreate:1,cuEventRecord:3": for each of the symbols the number of the first call that fails.
+// Parses "cuMemCreate:1,cuEventRecord:3": for each symbol, the number of the first call that fails.
 inline bool read_failing(std::string_view text, std::span<const std::string_view> symbols,
                          std::span<uint64_t> ret_calls) {
     while (!text.empty()) {

@@ -17,12 +17,14 @@ namespace pace::simulated_gpu {
 
 namespace {
 
-constexpr size_t kStateBytes = 4096;  // room for an Event's State
+// The room for an Event's State.
+constexpr size_t kStateBytes = 4096;
 
-// How often a wait looks whether it is cancelled and whether the process that is to end it lives. A guess: short for a person.
+// The interval at which a wait checks two things: whether it is cancelled, and whether the process
+// that is to end it lives. The value is a guess, and short for a person.
 constexpr timespec kLookAgain{0, 20'000'000};
 
-// The numbers go round.
+// The numbers wrap around.
 bool is_at_least(uint32_t completed, uint32_t record) {
     return static_cast<int32_t>(completed - record) >= 0;
 }
@@ -31,7 +33,7 @@ uint64_t joined(pid_t process, uint32_t record) {
     return (static_cast<uint64_t>(process) << 32U) | record;
 }
 
-// A process that nobody has reaped is dead as well.
+// A process that has died but was not reaped counts as dead as well.
 bool is_dead(pid_t process) {
     if (process == getpid()) return false;
     const base::UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
@@ -108,8 +110,9 @@ void Event::complete(uint32_t record) {
     (void)futex(state_->changes, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-// What a dead process has recorded counts as complete: the streams of its context are gone, and nobody will ever say so. That the process
-// that recorded last has recorded the others, too, is true of an event that one process alone records.
+// The records of a dead process count as complete. The streams of its context are gone, so no
+// process will ever complete these records. The function takes the process that recorded last for
+// the recorder of all records. This is true of an event that only one process records.
 bool Event::is_complete(uint32_t record) {
     if (record == 0 || is_at_least(state_->reached[record % kRemembered], record)) return true;
     const auto recorder = static_cast<pid_t>(state_->last >> 32U);

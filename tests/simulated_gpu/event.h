@@ -1,8 +1,10 @@
-// Event: how often it has been recorded in streams, and which of these records have been reached.
+// Event: how often the event has been recorded in streams, and which of these records have been
+// reached.
 //
-// A record is a number. Recording takes the next one and leaves the stream a piece of work that says so when it is reached; a wait is for the
-// number that was the last when the wait was asked for, and for no other: what is recorded later, maybe in another stream, does not end it
-// sooner. All of it is in memory that the processes which know the event share, if it is one for several.
+// A record is a number. Recording takes the next number and gives the stream a piece of work that
+// marks the record as reached. A wait is for the number that was the last when the wait was
+// requested. A later record, maybe in another stream, does not end the wait sooner. If the event is
+// for several processes, its state is in memory that these processes share.
 #pragma once
 
 #include <sys/types.h>
@@ -20,9 +22,10 @@ namespace pace::simulated_gpu {
 
 class Event {
   public:
-    // Null: there is no memory left.
+    // Returns null if there is no memory left.
     static std::shared_ptr<Event> create(Context& context, bool interprocess);
-    // As `context` sees the event of another process. Null: it is gone, or none.
+    // Opens the event of another process in `context`. Returns null if that event is gone, or the
+    // ticket is no event's.
     static std::shared_ptr<Event> open(Context& context, const Ticket& ticket);
 
     explicit Event(Context& context) : context_(context) {}
@@ -31,25 +34,27 @@ class Event {
     Event& operator=(const Event&) = delete;
 
     Context& context() const { return context_; }
-    // None if it is for this process alone.
+    // Returns nothing if the event is for this process alone.
     std::optional<Ticket> ticket() const;
 
-    // The number of a new record, that is not complete.
+    // Returns the number of a new record, which is not complete.
     uint32_t record();
     uint32_t last_record() const;
-    // Wakes those who wait for it in any process.
+    // Wakes all waiters for the record in any process.
     void complete(uint32_t record);
-    // True at once where nothing was ever recorded.
+    // Returns true at once if nothing was ever recorded.
     bool is_complete(uint32_t record);
     // Blocks until the record is complete, or `cancelled` (may be null) is set.
     void wait(uint32_t record, const std::atomic<bool>* cancelled);
 
   private:
-    // Records whose ends are remembered one by one; older ones count as reached. More than streams hold in any test.
+    // The number of records whose ends are remembered one by one. Older records count as reached.
+    // The number is more than streams hold in any test.
     static constexpr uint32_t kRemembered = 512;
 
-    // The upper half of `last` is the process that has recorded last, the lower the number of that record. `reached` has each of the
-    // last records at its number's place once it is reached, and `changes`, a futex, counts. One word of each, so that a process
+    // The upper half of `last` is the process that has recorded last. The lower half is the number
+    // of that record. `reached` has each of the last records at its number's place once the record
+    // is reached. `changes` is a futex that counts. Each of these is one word, so that a process
     // may die at any time.
     struct State {
         std::atomic<uint64_t> last;

@@ -42,7 +42,8 @@ TEST(Event, HoldsTheStreamsThatWaitForIt) {
         EXPECT_EQ(driver().set_bytes(memory, 5, 1, first), kSuccess);
         EXPECT_EQ(driver().event_record(reached, first), kSuccess);
         EXPECT_EQ(driver().stream_wait_event(second, reached, 0), kSuccess);
-        EXPECT_EQ(driver().event_destroy(reached), kSuccess);  // who waits keeps what it needs
+        // A waiting stream keeps what it needs.
+        EXPECT_EQ(driver().event_destroy(reached), kSuccess);
         EXPECT_EQ(driver().copy_to_host(&seen, memory, 1, second), kSuccess);
         EXPECT_EQ(driver().event_record(after, second), kSuccess);
         EXPECT_EQ(driver().event_query(after), kNotReady);
@@ -84,7 +85,7 @@ TEST(Event, RecordedAgainElsewhereEndsNoEarlierWait) {
         EXPECT_EQ(driver().stream_wait_event(waiting, event, 0), kSuccess);
         EXPECT_EQ(driver().event_record(after, waiting), kSuccess);
         EXPECT_EQ(driver().event_record(event, other), kSuccess);
-        EXPECT_EQ(driver().event_synchronize(event), kSuccess);  // as it was recorded last
+        EXPECT_EQ(driver().event_synchronize(event), kSuccess);  // the last record counts
         EXPECT_EQ(driver().event_query(after), kNotReady);
         gate.open();
         EXPECT_EQ(driver().event_synchronize(after), kSuccess);
@@ -129,7 +130,7 @@ TEST(Event, ForSeveralProcessesMayNotMeasureTime) {
     });
 }
 
-// Records an event behind a gate that opens when it is told to.
+// Records an event behind a gate. The gate opens when the line tells to.
 void record_when_told(Line& line) {
     const Gpu gpu;
     Gate gate;
@@ -179,7 +180,7 @@ TEST(Event, OfAProcessThatDiesHoldsNobody) {
         const CUevent their = opened(recorder.line());
         EXPECT_EQ(driver().stream_wait_event(stream, their, 0), kSuccess);
         EXPECT_EQ(driver().event_query(their), kNotReady);
-        recorder.kill();  // and reaped only after
+        recorder.kill();  // the process is reaped only later
         EXPECT_EQ(driver().stream_synchronize(stream), kSuccess);
         EXPECT_EQ(driver().event_query(their), kSuccess);
         EXPECT_EQ(driver().event_synchronize(their), kSuccess);

@@ -27,7 +27,7 @@ EventHandles& events() {
     return all;
 }
 
-// What the documentation says of the function decides whether it needs a context.
+// The documentation of each function of the driver says whether the function needs a context.
 struct Found {
     CUresult result = kInvalidHandle;
     std::shared_ptr<Event> event;
@@ -59,7 +59,7 @@ CUresult event_create(CUevent* ret_event, unsigned flags) {
     return kSuccess;
 }
 
-// Work that waits for it or will complete it keeps what it needs.
+// Work that waits for the event or will complete it keeps what it needs.
 CUresult event_destroy(CUevent handle) {
     const Current current = current_context();
     if (!current) return current.result;
@@ -89,14 +89,14 @@ CUresult event_synchronize(CUevent handle) {
     return result;
 }
 
-// The event may be another device's.
+// The event may belong to another device.
 CUresult stream_wait_event(CUstream stream_handle, CUevent handle, unsigned flags) {
     const auto [result, event] = find_with_context(handle);
     if (result != kSuccess) return result;
     if (flags != 0) return kInvalidValue;
     const FoundStream found = find_stream(stream_handle);
     if (!found) return found.result;
-    // The stream outlives its work, and must not be held by it.
+    // The work must not hold the stream, because the stream outlives its work.
     found.stream->push(
         [event = event, record = event->last_record(), &cancelled = found.stream->cancelled()] {
             event->wait(record, &cancelled);

@@ -1,4 +1,4 @@
-// What the rest of the library needs of the events' handles.
+// The interface to the events' handles for the rest of the library.
 #pragma once
 
 namespace pace::simulated_gpu {

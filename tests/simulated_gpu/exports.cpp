@@ -1,5 +1,5 @@
-// What the library exports: each function of PACE_CUDA_FUNCTIONS under the driver's name, nothing else. The list alone says names and
-// types, so that what Pace looks for and what is here cannot differ.
+// The library's exports: each function of PACE_CUDA_FUNCTIONS under the driver's name, and nothing
+// else. Only the list gives names and types. So the exports cannot differ from what Pace looks for.
 #include "tests/simulated_gpu/calls.h"
 #include "tests/simulated_gpu/driver.h"
 #include "tests/simulated_gpu/named_parameters.h"
@@ -11,7 +11,7 @@ namespace pace::simulated_gpu {
     CUresult exported_##name(PACE_NAMED(parameters)) {                                      \
         const CUresult refused = admit(Call::name);                                         \
         if (refused == kSuccess) return name(PACE_NAMES(parameters));                       \
-        /* What a device was at when it failed has ended, too. */                           \
+        /* A failed device has also ended its current work. */                              \
         if (Call::name == Call::stream_synchronize) (void)name(PACE_NAMES(parameters));     \
         return refused;                                                                     \
     }

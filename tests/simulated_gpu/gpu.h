@@ -1,4 +1,5 @@
-// What the tests of the simulated driver share: a device whose context is current, and a gate that keeps a stream where it is.
+// The common parts of the tests of the simulated driver: a device whose context is current, and a
+// gate that holds up a stream.
 #pragma once
 
 #include <condition_variable>
@@ -44,7 +45,7 @@ class Gpu {
         EXPECT_EQ(driver().event_create(&made, flags), kSuccess);
         return made;
     }
-    // Accessible memory, of cuMemAlloc.
+    // Returns accessible memory from cuMemAlloc.
     static CUdeviceptr memory(size_t bytes) {
         CUdeviceptr address = 0;
         EXPECT_EQ(driver().mem_alloc(&address, bytes), kSuccess);
@@ -56,7 +57,7 @@ class Gpu {
     CUcontext context_ = nullptr;
 };
 
-// Its pass() blocks until it is open; queued on a stream, it holds that stream.
+// pass() blocks until the gate is open. If pass() is queued on a stream, it holds up that stream.
 class Gate {
   public:
     void open() {

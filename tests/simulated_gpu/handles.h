@@ -1,5 +1,5 @@
-// Handles: which objects the caller's handles mean. No number is given twice, so that a handle that was destroyed, or never made, is
-// noticed and not followed.
+// Handles: maps the caller's handles to objects. No number is given twice. So a handle that was
+// destroyed, or never made, is noticed and not followed.
 #pragma once
 
 #include <bit>
@@ -11,11 +11,12 @@
 
 namespace pace::simulated_gpu {
 
-// `Handle` is a pointer or an integer of the driver's interface. Any thread.
+// `Handle` is a pointer or an integer of the driver's interface. Any thread may use a Handles.
 template <typename Handle, typename Object>
 class Handles {
   public:
-    // The numbers of each kind begin elsewhere, so that a handle of another kind is noticed, too.
+    // Each kind's numbers begin at another number, so that a handle of another kind is noticed,
+    // too.
     explicit Handles(uint64_t first) : next_(first) {}
 
     Handle add(std::shared_ptr<Object> object) {
@@ -25,14 +26,14 @@ class Handles {
         return std::bit_cast<Handle>(next_);
     }
 
-    // Null if there is none.
+    // Returns null if there is no such object.
     std::shared_ptr<Object> find(Handle handle) const {
         const std::scoped_lock lock(mutex_);
         const auto found = objects_.find(std::bit_cast<uint64_t>(handle));
         return found == objects_.end() ? nullptr : found->second;
     }
 
-    // The same; the handle means nothing any more.
+    // Does the same. Afterwards the handle is invalid.
     std::shared_ptr<Object> take(Handle handle) {
         const std::scoped_lock lock(mutex_);
         const auto node = objects_.extract(std::bit_cast<uint64_t>(handle));

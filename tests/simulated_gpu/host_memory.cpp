@@ -1,4 +1,5 @@
-// The driver's functions for host memory that devices copy from and to. Nothing is pinned: only what is registered is kept in mind.
+// The driver's functions for host memory that devices copy from and to. Nothing is pinned. The
+// library only remembers registered memory.
 #include "tests/simulated_gpu/host_memory.h"
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace pace::simulated_gpu {
 
 namespace {
 
-constexpr unsigned kRegisterFlagsKnown = 0xF;  // portable, device map, I/O memory, read only
+// The flags portable, device map, I/O memory and read only.
+constexpr unsigned kRegisterFlagsKnown = 0xF;
 
 struct HostRange {
     size_t bytes = 0;

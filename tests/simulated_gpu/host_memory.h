@@ -1,4 +1,4 @@
-// What the rest of the library needs of the host memory that is registered.
+// The interface to registered host memory for the rest of the library.
 #pragma once
 
 namespace pace::simulated_gpu {

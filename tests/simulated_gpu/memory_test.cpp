@@ -74,7 +74,7 @@ unsigned char first_byte(CUdeviceptr address) {
     return byte;
 }
 
-// The kernel says whether memory can be read, without a signal.
+// The kernel tells whether memory can be read, without a signal.
 bool is_readable(CUdeviceptr address) {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);

@@ -1,5 +1,5 @@
-// The lists of a library's functions have types without names. These give them the names a, b, c, …: of "(int, char)",
-// PACE_NAMED makes "int a, char b" and PACE_NAMES "a, b".
+// The lists of a library's functions have types without names. These macros name the parameters a,
+// b, c, … From "(int, char)", PACE_NAMED makes "int a, char b" and PACE_NAMES makes "a, b".
 #pragma once
 
 #define PACE_NAMED_0()

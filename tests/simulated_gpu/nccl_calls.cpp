@@ -1,4 +1,5 @@
-// What the simulated NCCL exports: each function of PACE_NCCL_FUNCTIONS under its name, and its texts.
+// The exports of the simulated NCCL: each function of PACE_NCCL_FUNCTIONS under its name, and the
+// texts of its results.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -19,10 +20,10 @@ using base::cuda::CUstream;
 
 namespace {
 
-// What this thread has asked for between ncclGroupStart and ncclGroupEnd.
+// The calls of this thread between ncclGroupStart and ncclGroupEnd.
 struct Group {
     unsigned depth = 0;
-    bool begun = false;  // communicators
+    bool begun = false;  // whether communicators have begun
     ncclResult_t error = ncclSuccess;
     std::vector<std::pair<std::shared_ptr<Rank>, std::vector<Rank::Sum>>> sums;
 };
@@ -42,7 +43,8 @@ ncclResult_t end_group() {
     return ended.begun || !ended.sums.empty() ? ncclInProgress : ncclSuccess;
 }
 
-// What every call passes: the fault that a test has asked for. An error in a group is the group's.
+// Every call passes here. The function returns the fault that a test has asked for. An error within
+// a group is the error of the group.
 template <typename Work>
 ncclResult_t call(NcclCall which, Work work) {
     static std::array<std::atomic<uint64_t>, kNcclSymbols.size()> calls_so_far;
@@ -68,7 +70,8 @@ bool is_known(const ncclConfig_t* config) {
            config->version >= known.version && config->blocking == 0;
 }
 
-// A communicator that has not settled takes no work, and one with an error neither.
+// A communicator that has not settled takes no work. A communicator with an error takes none
+// either.
 ncclResult_t find_ready(ncclComm_t handle, std::shared_ptr<Rank>& ret_rank) {
     ret_rank = ranks().find(handle);
     if (ret_rank == nullptr) return ncclInvalidArgument;
@@ -151,7 +154,7 @@ ncclResult_t all_reduce(const void* from, void* to, size_t count, ncclDataType_t
     return group.depth > 0 ? ncclSuccess : end_group();
 }
 
-// By result.
+// The texts by result.
 constexpr std::array kTexts{
     "no error",
     "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",

@@ -11,7 +11,7 @@ namespace {
 struct Header {
     MessageKind kind;
     int number;
-    uint64_t size;  // of what follows
+    uint64_t size;  // the size of the data that follows
 };
 
 bool send_all(int socket, const void* bytes, size_t size) {

@@ -1,4 +1,4 @@
-// What a rank of a simulated communicator and its rendezvous say to each other, on a stream socket.
+// The messages between a rank of a simulated communicator and its rendezvous, on a stream socket.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,17 @@
 namespace pace::simulated_gpu {
 
 enum class MessageKind : uint32_t {
-    // Of a rank; what waits for the others is answered when all have said it.
-    join,     // a Joining
+    // Messages of a rank. A message that waits for the other ranks is answered when all ranks have
+    // sent it.
+    join,     // has a Joining
     connect,  // the first sum waits for the others, later ones do not
-    share,    // what is to be summed; of type `number`
+    // The data that is to be summed, of type `number`.
+    share,
     finalize,
-    // Of the rendezvous.
-    done,    // join, connect or finalize
-    total,   // of the shares
-    failed,  // the result `number`, and why as text
+    // Messages of the rendezvous.
+    done,    // answers join, connect or finalize
+    total,   // the sum of the shares
+    failed,  // the result `number`, and the reason as text
 };
 
 struct Joining {
@@ -37,11 +39,11 @@ struct Message {
     std::string text() const;
 };
 
-// False if the other side is gone.
+// Returns false if the other side is gone.
 bool send_message(int socket, MessageKind kind, int number = 0, const void* bytes = nullptr,
                   size_t size = 0);
 bool send_text(int socket, MessageKind kind, int number, const std::string& text);
-// Waits. None: the other side is gone.
+// Waits for a message. Returns nothing if the other side is gone.
 std::optional<Message> receive_message(int socket);
 
 }  // namespace pace::simulated_gpu

@@ -1,4 +1,4 @@
-// Says which NCCL a process finds by itself: its version, or why there is none.
+// Prints which NCCL a process finds by itself: its version, or why there is none.
 #include <cstdio>
 
 #include "daemon/device/nccl_library.h"

@@ -19,14 +19,14 @@ using base::cuda::kSuccess;
 
 namespace {
 
-// What a kernel leaves that was aborted: nothing that anybody should use.
+// An aborted kernel leaves bytes that nobody should use.
 constexpr int kAbortedBytes = 0xA5;
 
 std::atomic<const char*> last_error_text{""};
 
 }  // namespace
 
-// Whoever was given an older one may still read it.
+// A caller that was given an older text may still read it. So older texts are kept.
 void set_last_error(const std::string& text) {
     static std::mutex& mutex = *new std::mutex;
     static auto& all = *new std::deque<std::string>;
@@ -127,7 +127,7 @@ void Rank::take(Message message) {
     }
 }
 
-// What waits for that all are connected, if that is it.
+// Queues the sums that wait until all ranks are connected.
 ncclResult_t Rank::launch() {
     std::vector<Sum> sums;
     {
@@ -146,7 +146,7 @@ ncclResult_t Rank::launch() {
         };
         if (driver_.launch_host_function(sum.stream, run, queued.get()) != kSuccess)
             return ncclUnhandledCudaError;
-        (void)queued.release();  // run() has it
+        (void)queued.release();  // run() owns it
     }
     return ncclSuccess;
 }

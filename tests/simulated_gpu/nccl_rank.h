@@ -1,7 +1,8 @@
 // Rank: one rank's communicator of the simulated NCCL.
 //
-// A thread of its own hears what the rendezvous says. What is summed is sent there, and waited for, by the thread of the stream, in
-// the stream's turn: as a kernel does, it waits for the other ranks until it is aborted, whatever has become of them.
+// A thread of the rank's own hears the rendezvous. The thread of the stream sends data to be summed
+// there and waits for the sum, in the stream's turn. Like a kernel, it waits for the other ranks
+// until it is aborted, whatever has become of them.
 #pragma once
 
 #include <condition_variable>
@@ -29,7 +30,7 @@ class Rank : public std::enable_shared_from_this<Rank> {
         base::cuda::CUstream stream;
     };
 
-    // On the device whose context is current. Null: there is none.
+    // Joins on the device whose context is current. Returns null if there is none.
     static std::shared_ptr<Rank> join(const base::cuda::CudaDriver& driver,
                                       const device::ncclUniqueId& id, int world, int rank);
     Rank(const base::cuda::CudaDriver& driver, base::cuda::CUdevice device)
@@ -38,11 +39,12 @@ class Rank : public std::enable_shared_from_this<Rank> {
     Rank& operator=(const Rank&) = delete;
 
     device::ncclResult_t state() const;
-    // Begins to queue them on their streams, which has been done when the state is success again.
+    // Begins to queue the sums on their streams. When the state is success again, they are queued.
     void queue(std::vector<Sum> sums);
     void finalize();
     void await_settled();
-    // Returns when nothing is heard any more; what is queued on streams ends in its turn.
+    // Returns when the rank hears nothing any more. Sums that are queued on streams end in their
+    // turn.
     void abort();
 
   private:
@@ -69,12 +71,13 @@ class Rank : public std::enable_shared_from_this<Rank> {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     device::ncclResult_t state_ = device::ncclInProgress;
-    std::vector<Sum> waiting_;  // to be queued
+    std::vector<Sum> waiting_;  // sums that are to be queued
     std::optional<std::vector<std::byte>> total_;
     bool aborted_ = false;
 };
 
-// What ncclGetLastError says, of any communicator; never null. Stays.
+// Returns the text of ncclGetLastError, for any communicator. The text is never null, and stays
+// valid.
 const char* last_error();
 void set_last_error(const std::string& text);
 

@@ -27,7 +27,7 @@ using namespace device;  // for NCCL's own names
 
 namespace {
 
-// What a unique id is made of.
+// The content of a unique id.
 struct Place {
     socklen_t length;
     sockaddr_un address;
@@ -37,17 +37,18 @@ static_assert(sizeof(Place) <= sizeof(ncclUniqueId));
 struct Member {
     base::UniqueFd socket;
     std::optional<Joining> joining;
-    std::optional<Message> waiting;  // what it has said and all must say
+    // A message of this member that all members must send.
+    std::optional<Message> waiting;
 };
 
 class Rendezvous {
   public:
     explicit Rendezvous(base::UniqueFd listening) : listening_(std::move(listening)) {}
 
-    // All who came have gone.
+    // Returns true if all members that came have gone.
     bool is_over() const { return anyone_came_ && members_.empty(); }
     void add_sources(std::vector<pollfd>& sources) const;
-    // Takes what it has added there.
+    // Takes the results of poll() for the sources that add_sources() has added.
     void read(std::span<const pollfd>& sources);
 
   private:
@@ -164,7 +165,8 @@ void Rendezvous::fail(ncclResult_t result, const std::string& text) {
         (void)send_text(member.socket.get(), MessageKind::failed, result, text);
 }
 
-// All of this process, and the thread that serves them. What it holds stays, for whoever is at something when the process ends.
+// All rendezvous of this process, and the thread that serves them. The Server is never destroyed,
+// because a thread may be using it when the process ends.
 class Server {
   public:
     static Server& get() {
@@ -208,7 +210,7 @@ class Server {
         }
     }
 
-    // False: it is to end.
+    // Returns false if the thread is to end.
     bool take_added() {
         uint64_t count = 0;
         (void)!read(wakeup_.get(), &count, sizeof(count));
@@ -222,7 +224,7 @@ class Server {
     std::thread thread_;
     bool stopping_ = false;
     std::list<Rendezvous> added_;
-    std::list<Rendezvous> serving_;  // the thread's own
+    std::list<Rendezvous> serving_;  // used only by the thread
 };
 
 }  // namespace
@@ -236,7 +238,8 @@ bool open_rendezvous(ncclUniqueId& ret_id) {
     Place place{sizeof(sa_family_t), {}};
     place.address.sun_family = AF_UNIX;
     auto* const address = reinterpret_cast<sockaddr*>(&place.address);
-    // With no more than its family the kernel chooses an abstract address that nobody has.
+    // The address has no more than its family. Then the kernel chooses an abstract address that
+    // nobody has.
     if (!listening.valid() || bind(listening.get(), address, place.length) != 0) return false;
     place.length = sizeof(place.address);
     if (getsockname(listening.get(), address, &place.length) != 0 ||

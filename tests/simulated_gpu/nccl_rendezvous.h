@@ -1,7 +1,8 @@
-// Where the ranks of a simulated communicator meet, and their shares too: an abstract socket of the process that made the unique id.
+// The place where the ranks of a simulated communicator meet and exchange their shares: an abstract
+// socket of the process that made the unique id.
 //
-// A thread of that process serves all that it made, until the process ends; for the ranks that is as if one of them had died.
-// Nothing stays in any file system.
+// A thread of that process serves all rendezvous of the process until the process ends. For the
+// ranks, this end looks like the death of a rank. Nothing stays in any file system.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -9,13 +10,15 @@
 
 namespace pace::simulated_gpu {
 
-// At the first call of NCCL: what users of NCCL do at the end of the process then comes before the end of that thread.
+// Must be called at the first call of NCCL. So code of NCCL's users at the end of the process runs
+// before the end of that thread.
 void prepare_rendezvous();
 
-// False: no socket can be had.
+// Returns false if no socket can be created.
 bool open_rendezvous(device::ncclUniqueId& ret_id);
 
-// Invalid: its process has ended, or its communicator has.
+// Returns an invalid descriptor if the process of the rendezvous has ended, or its communicator
+// has.
 base::UniqueFd connect_to_rendezvous(const device::ncclUniqueId& id);
 
 }  // namespace pace::simulated_gpu

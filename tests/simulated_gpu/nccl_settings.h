@@ -1,4 +1,5 @@
-// What the environment says of the simulated NCCL. Read once, at its first call.
+// The settings of the simulated NCCL from the environment. They are read once, at the first call of
+// NCCL.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ inline constexpr std::array kNcclSymbols{PACE_NCCL_FUNCTIONS(PACE_SIMULATED_NCCL
 #undef PACE_SIMULATED_NCCL_SYMBOL
 
 struct NcclSettings {
-    // A value that cannot be read: every call fails, so that a test with a slip in it does too.
+    // If a value cannot be read, every call fails. So a test with a mistake in a value fails, too.
     bool valid = true;
     int version = 22105;                                        // PACE_SIMULATED_NCCL_VERSION
     std::chrono::microseconds delay{0};                         // PACE_SIMULATED_NCCL_DELAY_US

@@ -8,10 +8,11 @@
 
 namespace pace::simulated_gpu {
 
-// Bytes of an element; 0: it sums none such.
+// Returns the bytes of an element. 0 means that elements of this type are not summed.
 size_t size_of(device::ncclDataType_t type);
 
-// total += share. Half types are rounded after each addition, as where NCCL's ranks hand on what they have summed.
+// Computes total += share. Half types are rounded after each addition, as in NCCL, where ranks hand
+// on their partial sums.
 void add_share(device::ncclDataType_t type, std::vector<std::byte>& total,
                const std::vector<std::byte>& share);
 

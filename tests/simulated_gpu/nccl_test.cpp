@@ -1,4 +1,4 @@
-// The simulated NCCL by itself; GpuCommunicator's tests use all of it.
+// Tests of the simulated NCCL by itself. The tests of GpuCommunicator use all of it.
 #include "daemon/device/nccl_library.h"
 
 #include <array>
@@ -32,7 +32,7 @@ ncclUniqueId unique_id() {
     return id;
 }
 
-// NCCL tells nobody who does not ask.
+// NCCL reports a settled state only to a caller that asks.
 ncclResult_t settled(ncclComm_t communicator) {
     ncclResult_t state = ncclInProgress;
     while (state == ncclInProgress) {
@@ -42,7 +42,7 @@ ncclResult_t settled(ncclComm_t communicator) {
     return state;
 }
 
-// Two ranks of this process that have met, each with a stream and memory of its GPU.
+// Two ranks of this process that have met. Each has a stream and memory of its GPU.
 struct Pair {
     Pair() {
         const ncclUniqueId id = unique_id();
@@ -57,7 +57,8 @@ struct Pair {
         for (ncclComm_t rank : ranks) EXPECT_EQ(settled(rank), ncclSuccess);
     }
     ~Pair() {
-        while (!gpus.empty()) gpus.pop_back();  // each takes its own context from the thread's
+        // Each Gpu takes its own context from the thread's stack.
+        while (!gpus.empty()) gpus.pop_back();
     }
     Pair(const Pair&) = delete;
     Pair& operator=(const Pair&) = delete;
@@ -108,7 +109,8 @@ TEST(Nccl, CountsThatDifferAreAnErrorAndTheKernelsWaitUntilTheyAreAborted) {
         const CUevent ended = Gpu::event();
         for (size_t rank = 0; rank < 2; ++rank) EXPECT_EQ(pair.sum(rank, 3 + rank), ncclInProgress);
         for (ncclComm_t rank : pair.ranks)
-            (void)settled(rank);  // on the streams, and maybe known to differ
+            // The sums are on the streams. The ranks may know already that the counts differ.
+            (void)settled(rank);
         EXPECT_EQ(driver().event_record(ended, pair.streams[1]), kSuccess);
         ncclResult_t state = ncclSuccess;
         while (state == ncclSuccess) {
@@ -147,7 +149,7 @@ TEST(Nccl, RefusesWhatItDoesNotSimulate) {
         config.blocking = 1;
         EXPECT_EQ(nccl().comm_init_rank_config(&communicator, 2, unique_id(), 0, &config),
                   ncclInvalidArgument);
-        // A stream of another device.
+        // The stream belongs to another device.
         EXPECT_EQ(nccl().all_reduce(pair.memories[0], pair.memories[0], 1, ncclFloat32, ncclSum,
                                     pair.ranks[0], pair.streams[1]),
                   ncclInProgress);
@@ -178,7 +180,7 @@ TEST(Nccl, SlipsInItsSettingsAreFailures) {
     }
 }
 
-// What a child says that was started with this entry in its environment.
+// Returns the output of a child that was started with this entry in its environment.
 std::string probe(const std::string& entry) {
     FILE* const child = popen((entry + " " PACE_NCCL_PROBE).c_str(), "r");
     if (child == nullptr) return "no child";

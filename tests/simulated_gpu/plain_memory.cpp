@@ -1,4 +1,5 @@
-// The driver's functions for memory that comes mapped, and which another process opens by a handle.
+// The driver's functions for memory that is mapped at its creation, and that another process opens
+// by a handle.
 #include "tests/simulated_gpu/plain_memory.h"
 
 #include <sys/mman.h>
@@ -23,11 +24,11 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 
-// An allocation of this process, or one of another that was opened here, so and so many times.
+// An allocation of this process, or one of another process that was opened here `openings` times.
 struct Block {
     const Context* context = nullptr;
     std::shared_ptr<Allocation> allocation;
-    unsigned openings = 0;  // 0: of this process
+    unsigned openings = 0;  // 0 means an allocation of this process
 };
 
 struct Blocks {
@@ -40,7 +41,7 @@ Blocks& blocks() {
     return all;
 }
 
-// The block that the address lies in, or the end. Under the lock.
+// Returns the block that contains the address, or the end. The caller holds the lock.
 auto block_around(CUdeviceptr address) {
     auto& all = blocks().by_address;
     const auto after = all.upper_bound(address);
@@ -53,14 +54,14 @@ void* start_of(CUdeviceptr address) {
     return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
 }
 
-// 0: no memory or addresses are left.
+// Returns 0 if no memory or addresses are left.
 CUdeviceptr map_whole(const Allocation& allocation) {
     void* const address = mmap(nullptr, allocation.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
                                allocation.file().descriptor(), 0);
     return address == MAP_FAILED ? 0 : reinterpret_cast<uintptr_t>(address);
 }
 
-// The block must not be used after.
+// The block must not be used afterwards.
 void unmap_block(CUdeviceptr address, const Block& block) {
     munmap(start_of(address), block.allocation->bytes());
 }
@@ -100,7 +101,7 @@ CUresult mem_alloc(CUdeviceptr* ret_address, size_t bytes) {
     return kSuccess;
 }
 
-// Does not wait for streams that still use it, though the real driver may.
+// Does not wait for streams that still use the memory, though the real driver may.
 CUresult mem_free(CUdeviceptr address) {
     const Current current = current_context();
     if (!current) return current.result;

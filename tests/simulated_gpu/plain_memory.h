@@ -1,4 +1,4 @@
-// What the rest of the library needs of the memory of cuMemAlloc.
+// The interface to the memory of cuMemAlloc for the rest of the library.
 #pragma once
 
 namespace pace::simulated_gpu {

@@ -1,4 +1,5 @@
-// pace-device-simulated.so: a plug-in whose kernels are the daemon's own arithmetic, done by the thread of the stream they are queued on.
+// pace-device-simulated.so: a plug-in whose kernels do the daemon's own arithmetic. The thread of
+// the stream on which they are queued runs them.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -32,12 +33,13 @@ using base::cuda::CUresult;
 using base::cuda::CUstream;
 using protocol::DType;
 
-constexpr CUresult kWrongCall = 1;       // CUDA_ERROR_INVALID_VALUE
-constexpr CUresult kFailed = 719;        // CUDA_ERROR_LAUNCH_FAILED
-constexpr CUresult kWithoutDriver = 3;   // CUDA_ERROR_NOT_INITIALIZED
-constexpr size_t kWorkspaceBytes = 256;  // nothing is needed; some, so that a caller's slip shows
+constexpr CUresult kWrongCall = 1;      // CUDA_ERROR_INVALID_VALUE
+constexpr CUresult kFailed = 719;       // CUDA_ERROR_LAUNCH_FAILED
+constexpr CUresult kWithoutDriver = 3;  // CUDA_ERROR_NOT_INITIALIZED
+// Nothing is needed. Some bytes are asked for so that a caller's mistake shows.
+constexpr size_t kWorkspaceBytes = 256;
 
-// PACE_SIMULATED_KERNEL_FAIL=top_k:2: that call, and those after it, fail.
+// PACE_SIMULATED_KERNEL_FAIL=top_k:2 means that the second call and those after it fail.
 constexpr std::array<std::string_view, 4> kKernels{"sum", "top_k", "gather", "scatter"};
 enum class Kernel : uint8_t { sum, top_k, gather, scatter };
 
@@ -58,7 +60,7 @@ struct Queued {
     void (*work)(const Call&);
 };
 
-// The caller's struct is only lent until this returns.
+// The caller's struct is only lent until this call returns.
 template <typename Call>
 int queue(const Call& call, void (*work)(const Call&), void* stream) {
     const auto& driver = CudaDriver::get();
@@ -70,7 +72,7 @@ int queue(const Call& call, void (*work)(const Call&), void* stream) {
     };
     const CUresult result =
         (*driver)->launch_host_function(static_cast<CUstream>(stream), run, own.get());
-    if (result == base::cuda::kSuccess) (void)own.release();  // run() has it
+    if (result == base::cuda::kSuccess) (void)own.release();  // run() owns it
     return result;
 }
 
@@ -110,7 +112,7 @@ void set_element(void* out, uint64_t i, Element element) {
     std::memcpy(static_cast<std::byte*>(out) + i * sizeof(Element), &element, sizeof(Element));
 }
 
-// Every element type's values are doubles.
+// Returns the element as a double. A double holds the values of every element type.
 double load(DType type, const void* in, uint64_t i) {
     switch (type) {
         case DType::f32:
@@ -121,13 +123,14 @@ double load(DType type, const void* in, uint64_t i) {
             return base::float_from_f16(element_at<uint16_t>(in, i));
         case DType::bf16:
             return base::float_from_bf16(element_at<uint16_t>(in, i));
-        case DType::u32:  // indices, which nobody converts
+        case DType::u32:  // indices, which are never converted
             break;
     }
     return 0;
 }
 
-// Rounded to odd: a float that is rounded once more, to fewer digits, then gives what rounding `value` at once would.
+// Rounds to odd. If the float is rounded once more, to fewer digits, the result is that of rounding
+// `value` at once.
 float rounded_to_odd(double value) {
     auto rounded = static_cast<float>(value);
     if (value != value || static_cast<double>(rounded) == value) return rounded;
@@ -208,7 +211,8 @@ int merge(const pace_device_merge* call, void* stream) {
     return queue(*call, do_merge, stream);
 }
 
-// As server::HybridVector adds: the rate is rounded first, and each product before it is added.
+// Adds as server::HybridVector does: the rate is rounded first, and each product is rounded before
+// it is added.
 void do_scatter_add(const pace_device_scatter_add& add) {
     const auto rate = static_cast<float>(add.rate);
     for (uint64_t i = 0; i < add.count; ++i) {

@@ -74,7 +74,7 @@ TEST(Plugin, SumsIntoEveryOutputInTheStreamsTurn) {
             sum.inputs[0] = sum.outputs[0] = a.data();
             sum.inputs[1] = sum.outputs[1] = b.data();
             EXPECT_EQ(plugin().sum(&sum, stream), 0);
-            sum = {};  // it was only lent
+            sum = {};  // the struct was only lent
         }
         EXPECT_EQ(a[0], 1);
         gate.open();
@@ -127,7 +127,8 @@ TEST(Plugin, ConvertsEveryHalfToDoubleAndBack) {
 TEST(Plugin, RoundsADoubleOnce) {
     apart({}, [] {
         const Gpu gpu;
-        // Just above the middle between two halves, by less than a float can say; and what no float can say at all.
+        // The first values are just above the middle between two halves, by less than a float can
+        // represent. The other values are not representable as floats at all.
         const double middle = 1 + std::ldexp(1, -11);
         const std::vector<double> in{middle,
                                      middle + std::ldexp(1, -40),

@@ -18,7 +18,7 @@ void become_forked() {
     current_state = ProcessState::forked;
 }
 
-// The threads of a forked child's streams are its parent's: there is nothing to end.
+// The threads of a forked child's streams belong to its parent. So the child has nothing to end.
 void end_process() {
     auto expected = ProcessState::initialized;
     if (current_state.compare_exchange_strong(expected, ProcessState::ended)) end_streams(nullptr);

@@ -27,7 +27,7 @@ Settings read_settings() {
 }  // namespace
 
 const Settings& settings() {
-    // Never destroyed: the threads of streams may outlive the end of main.
+    // The settings are never destroyed, because the threads of streams may outlive the end of main.
     static const Settings& read = *new Settings(read_settings());
     return read;
 }

@@ -1,4 +1,5 @@
-// Settings: what the environment says of the simulated GPUs. Read once, at the first call of the driver.
+// Settings: the settings of the simulated GPUs from the environment. They are read once, at the
+// first call of the driver.
 #pragma once
 
 #include <array>
@@ -11,16 +12,19 @@
 namespace pace::simulated_gpu {
 
 struct Settings {
-    // A value that cannot be read: cuInit fails, so that a test with a slip in it does too.
+    // If a value cannot be read, cuInit fails. So a test with a mistake in a value fails, too.
     bool valid = true;
     int devices = 1;                  // PACE_SIMULATED_GPUS
     int first = 0;                    // PACE_SIMULATED_GPU_FIRST: the machine's number of ordinal 0
     size_t bytes = size_t{1} << 30U;  // PACE_SIMULATED_GPU_BYTES, of each device
-    bool virtual_memory = true;       // PACE_SIMULATED_GPU_NO_VMM=1: none
-    unsigned connections = 0;         // PACE_SIMULATED_GPU_CONNECTIONS; 0: one for each stream
+    // PACE_SIMULATED_GPU_NO_VMM=1 turns virtual memory off.
+    bool virtual_memory = true;
+    // PACE_SIMULATED_GPU_CONNECTIONS. 0 means one for each stream.
+    unsigned connections = 0;
     std::chrono::microseconds delay{
         0};  // PACE_SIMULATED_GPU_DELAY_US: before each piece of a stream's work
-    // PACE_SIMULATED_GPU_FAIL=cuMemCreate:1,cuEventRecord:3: the number of the first call that fails; 0: none does.
+    // PACE_SIMULATED_GPU_FAIL=cuMemCreate:1,cuEventRecord:3 gives the number of the first call that
+    // fails. 0 means that no call fails.
     std::array<uint64_t, kSymbols.size()> failing_calls{};
 };
 

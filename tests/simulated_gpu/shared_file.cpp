@@ -24,7 +24,8 @@ std::string_view start_of_name(SharedFile::Kind kind) {
     return kind == SharedFile::Kind::memory ? "simulated-gpu-memory-" : "simulated-gpu-event-";
 }
 
-// Of an open descriptor of this process; empty if it is no memfd.
+// Returns the name of an open descriptor of this process. The name is empty if the descriptor is no
+// memfd.
 std::string name_of(int descriptor) {
     constexpr std::string_view kStart = "/memfd:";
     constexpr std::string_view kEnd = " (deleted)";

@@ -1,7 +1,9 @@
-// SharedFile: memory that another process can open, by a descriptor that it is handed or by a ticket of 64 bytes.
+// SharedFile: memory that another process can open, by a descriptor that is handed over or by a
+// ticket of 64 bytes.
 //
-// What it is and whose device it belongs to is written in its name, which the kernel tells of any descriptor: so a descriptor of
-// something else is noticed, and one whose number has been used again since the ticket was written, too.
+// The name of the file holds its kind and the number of its device. The kernel tells the name of
+// any descriptor. So a descriptor of something else is noticed. A ticket whose descriptor number
+// has been used again is noticed, too.
 #pragma once
 
 #include <sys/types.h>
@@ -17,11 +19,12 @@
 
 namespace pace::simulated_gpu {
 
-// As the driver's opaque handles for other processes, of memory and of events.
+// A ticket has the size of the driver's opaque handles for other processes, of memory and of
+// events.
 struct Ticket {
     uint32_t magic;
-    pid_t process;   // that has the descriptor open
-    int descriptor;  // there
+    pid_t process;   // has the descriptor open
+    int descriptor;  // the descriptor in that process
     char name[52];   // ends with a zero
 };
 static_assert(sizeof(Ticket) == sizeof(base::cuda::CUipcMemHandle));
@@ -32,11 +35,14 @@ class SharedFile {
   public:
     enum class Kind { memory, event };
 
-    // Zeroed. `device` is the machine's number of the device. None: there is no memory or no descriptor left.
+    // Creates zeroed memory. `device` is the machine's number of the device. Returns nothing if
+    // there is no memory or no descriptor left.
     static std::optional<SharedFile> create(Kind kind, int device, size_t bytes);
-    // Of a descriptor, which stays the caller's; none if it is not of this kind.
+    // Opens the file of a descriptor. The descriptor stays the caller's. Returns nothing if the
+    // file is not of this kind.
     static std::optional<SharedFile> of_descriptor(Kind kind, int descriptor);
-    // None if it is no ticket of this kind, or its process has gone or closed the file.
+    // Returns nothing if the ticket is not of this kind, or its process has gone or closed the
+    // file.
     static std::optional<SharedFile> of_ticket(Kind kind, const Ticket& ticket);
 
     int descriptor() const { return descriptor_.get(); }

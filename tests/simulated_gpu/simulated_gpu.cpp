@@ -9,7 +9,8 @@ namespace pace::simulated_gpu {
 
 namespace {
 
-// dlopen("libcuda.so.1") finds a library of that SONAME which is there already, wherever it is from.
+// dlopen("libcuda.so.1") finds a library of that SONAME that is already loaded, wherever it is
+// from.
 void load(const char* library) {
     if (dlopen(library, RTLD_NOW | RTLD_LOCAL) != nullptr) return;
     std::fprintf(stderr, "no simulated GPU: %s\n", dlerror());

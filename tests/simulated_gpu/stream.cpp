@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A guess at what an honest host function may take.
+// A guess at the time that an honest host function may take.
 constexpr std::chrono::seconds kEndMax{2};
 
 struct Running {
@@ -28,8 +28,9 @@ struct Running {
     std::thread thread;
 };
 
-// All threads that have not been joined, and the work that cancelled streams have left. Never destroyed, as threads may outlive main; what was
-// left is kept, since what it points to is its host function's to free.
+// All threads that have not been joined, and the work that cancelled streams have left. The object
+// is never destroyed, because threads may outlive main. The remaining work is kept, because only
+// its host function may free what it points to.
 struct Threads {
     std::mutex mutex;
     std::vector<Running> running;
@@ -55,7 +56,7 @@ std::vector<Running> take_running(Predicate predicate) {
     return taken;
 }
 
-// A host function may never return: its thread is left to itself then.
+// A host function may never return. Its thread is then detached.
 void join(std::vector<Running> ending, Clock::time_point deadline) {
     for (Running& one : ending) {
         if (!Stream::is_this_thread() && one.stream->wait_for_end(deadline))
@@ -65,7 +66,8 @@ void join(std::vector<Running> ending, Clock::time_point deadline) {
     }
 }
 
-// A new thread inherits which signals are blocked: the host program's are none of ours.
+// A new thread inherits the blocked signals. So a stream's thread takes no signals of the host
+// program.
 class WithoutSignals {
   public:
     WithoutSignals() {
@@ -135,7 +137,8 @@ void Stream::take_turns(std::unique_lock<std::mutex>& lock) {
     for (;;) {
         changed_.wait(lock, [this] { return !waiting_.empty() || finishing_ || cancelled_; });
         if (waiting_.empty() || cancelled_) return;
-        // Before the work and not after it, so that whoever does not wait sees what was before.
+        // The delay is before the work and not after it. So a caller that does not wait sees the
+        // former state.
         if (settings().delay.count() > 0)
             changed_.wait_until(lock, Clock::now() + settings().delay,
                                 [this] { return cancelled_.load(); });
@@ -164,7 +167,8 @@ void Stream::do_next(std::unique_lock<std::mutex>& lock) {
 void Stream::run() {
     is_stream_thread = true;
     pthread_setname_np(pthread_self(), "simulated-gpu");
-    std::fesetenv(FE_DFL_ENV);  // what the kernels need, whatever the maker of this thread had
+    // The kernels need the default environment, whatever the creator of this thread had.
+    std::fesetenv(FE_DFL_ENV);
     std::unique_lock lock(mutex_);
     take_turns(lock);
     for (Queued& left : waiting_) {

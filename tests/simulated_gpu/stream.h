@@ -1,7 +1,9 @@
-// Stream: pieces of work that a thread of its own does one after the other, while whoever hands them in goes on.
+// Stream: pieces of work that a thread of the stream's own does one after the other. The caller
+// goes on meanwhile.
 //
-// Really asynchronous, so that a missing wait shows. Whoever holds a Stream may use it; its thread holds it until its work is done, so that
-// a stream that was destroyed finishes in the background.
+// The work is really asynchronous, so that a missing wait shows. Code that holds a Stream may use
+// it. The stream's thread holds the Stream until its work is done. So a destroyed stream finishes
+// in the background.
 #pragma once
 
 #include <atomic>
@@ -22,7 +24,7 @@ class Stream {
   public:
     using Work = std::function<void()>;
 
-    // Null if no thread can be had.
+    // Returns null if no thread can be started.
     static std::shared_ptr<Stream> start(Context& context);
     explicit Stream(Context& context);
     Stream(const Stream&) = delete;
@@ -31,17 +33,17 @@ class Stream {
     Context& context() const { return context_; }
 
     void push(Work work);
-    // Returns when all that was pushed before has been done, or never will be.
+    // Returns when all earlier work has been done, or will never be done.
     void synchronize();
     // Ends the thread after the work that it has.
     void finish();
-    // Ends the thread after the piece at hand; the others are never done.
+    // Ends the thread after the current piece. The other pieces are never done.
     void cancel();
-    // Set by cancel(); for work that waits.
+    // Set by cancel(), for work that waits.
     const std::atomic<bool>& cancelled() const { return cancelled_; }
-    // Its thread does nothing any more.
+    // Returns whether the thread has stopped working.
     bool has_ended() const { return ended_; }
-    // False: the piece at hand is not done by then.
+    // Returns false if the current piece is not done by then.
     bool wait_for_end(std::chrono::steady_clock::time_point deadline);
 
     // Whether the calling thread is a stream's.
@@ -60,7 +62,7 @@ class Stream {
     Context& context_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    const std::shared_ptr<Connection> connection_;  // null: nobody else's
+    const std::shared_ptr<Connection> connection_;  // null means that the stream shares no queue
     std::deque<Queued> waiting_;
     uint64_t pushed_ = 0;
     uint64_t done_ = 0;
@@ -69,8 +71,9 @@ class Stream {
     std::atomic<bool> ended_{false};
 };
 
-// Cancels the streams of a context (null: all), the destroyed ones too, and waits for the pieces at hand; not for ever, since a host
-// function may never return. Not from a stream's thread: that one is not waited for.
+// Cancels the streams of a context, including destroyed streams, and waits for their current
+// pieces. Null means all contexts. The wait is bounded, because a host function may never return.
+// The function does not wait for a stream whose thread calls it.
 void end_streams(const Context* context);
 
 }  // namespace pace::simulated_gpu

@@ -48,7 +48,8 @@ TEST(Stream, GoesOnWhileItsCallerDoes) {
         EXPECT_EQ(driver().copy_to_device(memory, &there, sizeof(there), stream), kSuccess);
         EXPECT_EQ(driver().copy_to_host(&back, memory, sizeof(back), stream), kSuccess);
         EXPECT_EQ(back, 0U);
-        there = 2;  // too early: the copy has not read it
+        // This write is too early, because the copy has not read the value.
+        there = 2;
         gate.open();
         EXPECT_EQ(driver().stream_synchronize(stream), kSuccess);
         EXPECT_EQ(back, 2U);

@@ -1,4 +1,5 @@
-// The driver's functions for streams, and those that queue work on one: copies and host functions.
+// The driver's functions for streams, and those that queue work on a stream: copies and host
+// functions.
 #include "tests/simulated_gpu/streams.h"
 
 #include <cstdint>
@@ -31,7 +32,8 @@ void* pointer_of(CUdeviceptr address) {
     return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
 }
 
-// The caller's memory is read when the copy's turn comes, also where the real driver would have staged it at the call.
+// The caller's memory is read when the copy's turn comes. This also holds where the real driver
+// would have staged the memory at the call.
 CUresult copy(CUstream handle, void* to, const void* from, size_t bytes) {
     const FoundStream found = find_stream(handle);
     if (!found) return found.result;

@@ -1,4 +1,4 @@
-// What the rest of the library needs of the streams' handles.
+// The interface to the streams' handles for the rest of the library.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,9 @@ namespace pace::simulated_gpu {
 class Context;
 class Stream;
 
-// The stream of a handle, or the result of the call that was given it. The handles 0, 1 and 2 (the null stream, and what CUDA calls the legacy
-// and the per-thread one) all mean the null stream of the current context. Needs a current context, whichever stream it is.
+// The stream of a handle, or the result for the call that got the handle. The handles 0, 1 and 2
+// all mean the null stream of the current context. CUDA calls them the null stream, the legacy
+// stream and the per-thread stream. Every handle needs a current context.
 struct FoundStream {
     CUresult result = kInvalidHandle;
     std::shared_ptr<Stream> stream;

@@ -1,4 +1,5 @@
-// The driver's functions for memory whose addresses are reserved, mapped and made accessible apart, and which is exported by descriptor.
+// The driver's functions for memory whose addresses are reserved, mapped and made accessible in
+// separate steps. The memory is exported by descriptor.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -58,7 +59,8 @@ void* at(CUdeviceptr address) {
     return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
 }
 
-// Addresses that nothing else will get and nobody can touch; null: none are left.
+// Returns addresses that no other caller gets and that cannot be accessed. Returns null if none are
+// left.
 void* map_nothing(void* where, size_t bytes) {
     const int fixed = where == nullptr ? 0 : MAP_FIXED;
     void* const address =
@@ -66,7 +68,7 @@ void* map_nothing(void* where, size_t bytes) {
     return address == MAP_FAILED ? nullptr : address;
 }
 
-// The whole of what is asked for lies in it. Null: there is none.
+// Returns the reservation that contains the whole range. Returns null if there is none.
 Reservation* find_reservation(CUdeviceptr address, size_t bytes) {
     auto& all = address_space().reservations;
     const auto next = all.upper_bound(address);
@@ -77,7 +79,8 @@ Reservation* find_reservation(CUdeviceptr address, size_t bytes) {
     return inside ? &reservation : nullptr;
 }
 
-// Whether the mappings of a reservation leave no hole in a range; with `whole`, nor reach beyond it.
+// Returns whether the mappings of a reservation leave no hole in a range. With `whole`, they must
+// not reach beyond the range either.
 bool is_mapped(const Reservation& reservation, CUdeviceptr address, size_t bytes, bool whole) {
     const CUdeviceptr end = address + bytes;
     auto mapping = reservation.mappings.upper_bound(address);
@@ -100,7 +103,8 @@ bool is_free(const Reservation& reservation, CUdeviceptr address, size_t bytes) 
     return start + mapping.bytes <= address;
 }
 
-// Of several descriptions the most generous, since all devices are one memory here.
+// If there are several descriptions, returns the most generous one, since all devices share one
+// memory here.
 std::optional<int> protection_of(const CUmemAccessDesc* access, size_t count) {
     int protection = PROT_NONE;
     for (size_t i = 0; i < count; ++i) {
@@ -143,7 +147,7 @@ CUresult mem_create(CUmemGenericAllocationHandle* ret_handle, size_t bytes,
     return kSuccess;
 }
 
-// What is mapped stays.
+// Mapped memory stays.
 CUresult mem_release(CUmemGenericAllocationHandle handle) {
     return allocations().take(handle) == nullptr ? kInvalidValue : kSuccess;
 }
@@ -172,7 +176,7 @@ CUresult mem_import(CUmemGenericAllocationHandle* ret_handle, void* descriptor, 
     return kSuccess;
 }
 
-// The hint of an address is not taken, which the caller must expect.
+// The address hint is ignored, which the caller must expect.
 CUresult mem_reserve(CUdeviceptr* ret_address, size_t bytes, size_t alignment, CUdeviceptr,
                      unsigned long long flags) {
     if (!settings().virtual_memory) return kNotSupported;
@@ -182,7 +186,7 @@ CUresult mem_reserve(CUdeviceptr* ret_address, size_t bytes, size_t alignment, C
     const size_t step = std::max(alignment, kGranularity);
     void* const all = map_nothing(nullptr, bytes + step);
     if (all == nullptr) return kOutOfMemory;
-    // Both ends of what was too much go back.
+    // The surplus at both ends is released.
     const auto start = reinterpret_cast<uintptr_t>(all);
     const uintptr_t address = (start + step - 1) / step * step;
     if (address > start) munmap(all, address - start);

@@ -10,7 +10,8 @@
 namespace pace::simulation {
 namespace {
 
-constexpr size_t kViolationsMax = 10;  // the first ones tell the story
+// The first violations tell the story.
+constexpr size_t kViolationsMax = 10;
 constexpr size_t kRecentMax = 100'000;
 
 }  // namespace
@@ -42,7 +43,8 @@ void Checker::forget(Rank rank) {
     ranks_[rank].announced = ranks_[rank].expected = false;
 }
 
-// One that was announced and ordered arrives for that order, if it comes as announced and the order stands.
+// A worker that was announced and ordered arrives for that order. It does so if it comes as
+// announced and the order stands.
 void Checker::on_ready(const From<Ready>& ready, TimePoint now) {
     RankState& rank = ranks_[ready.rank];
     if (rank.node != ready.node) return;  // the daemon does not know yet that it was excluded
@@ -54,7 +56,8 @@ void Checker::on_ready(const From<Ready>& ready, TimePoint now) {
     rank.announced = false;
     rank.last_signal = now;
     if (ready.stage == ReadyStage::arrived && ordered) return;
-    // Of a signal that was taken back, its order may be on its way: the next one replaces it.
+    // An order for a signal that was taken back may be on its way. The next signal replaces the old
+    // one.
     if (rank.waiting && !ever_announced_) fail(fmt::format("rank {} signals twice", ready.rank));
     rank.waiting = now;
 }
@@ -80,7 +83,7 @@ void Checker::after(const Action& action, TimePoint now) {
             fail(fmt::format("rank {} is accepted twice", accepted->rank));
         ranks_[accepted->rank].node = accepted->to.front();
     }
-    // All its workers had left: the next one to join begins a job anew.
+    // All workers of the job had left. The next worker to join begins a new job.
     const auto* note = std::get_if<Note>(&action);
     if (note != nullptr && note->event == "job-ended") epoch_ = 0;
     if (const auto* gone = std::get_if<To<NodeGone>>(&action)) {
@@ -109,7 +112,7 @@ void Checker::on_commit(const CommitView& view) {
     }
 }
 
-// Who has not arrived for it signals anew when it does.
+// A member that has not arrived for the group signals anew when it arrives.
 void Checker::on_failed(GroupId group) {
     const auto members = expecting_.find(group);
     if (members == expecting_.end()) return;

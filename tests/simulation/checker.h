@@ -1,8 +1,8 @@
-// Checker: what must hold at every step of a simulated cluster, whatever happens in it.
+// Checker: what must hold at every step of a simulated cluster, whatever faults happen in it.
 //
-// It sees each event just before the core does and each action just after, and keeps the least
-// state that tells right from wrong: who is accepted where, whose signal waits, which epochs were
-// issued.
+// The checker sees each event just before the core does, and each action just after. It keeps the
+// least state that tells right from wrong: on which node each rank is accepted, which signals wait,
+// and which epochs were issued.
 #pragma once
 
 #include <deque>
@@ -21,10 +21,10 @@ using namespace controller;
 
 class Checker {
   public:
-    // `wait_max`: no signal may wait longer.
+    // No signal may wait longer than `wait_max`.
     Checker(uint32_t world, uint32_t group_size, Duration wait_max);
 
-    // Only these pairs of ranks may average; none given: all.
+    // Only these pairs of ranks may average. Without a call, all pairs may.
     void allow_only(const std::vector<uint32_t>& edges);
 
     void before(const Event& event, TimePoint now);
@@ -32,7 +32,8 @@ class Checker {
     void on_controller_lost();
     void at_end(TimePoint now);
 
-    // Whether the last `count` groups join all ranks that are accepted and signalled after `since`.
+    // Returns whether the last `count` groups join all ranks that are accepted and signalled after
+    // `since`.
     bool recent_groups_connect(size_t count, TimePoint since) const;
 
     const std::vector<std::string>& violations() const { return violations_; }
@@ -42,10 +43,10 @@ class Checker {
 
   private:
     struct RankState {
-        NodeId node = 0;                   // 0: not accepted
-        std::optional<TimePoint> waiting;  // since
+        NodeId node = 0;                   // 0 means not accepted
+        std::optional<TimePoint> waiting;  // since this time
         bool announced = false;            // it may be ordered before it waits
-        bool expected = false;             // and has been
+        bool expected = false;             // it is announced and has been ordered
         TimePoint last_signal{};
         uint64_t orders = 0;
     };
@@ -65,7 +66,8 @@ class Checker {
     std::vector<RankState> ranks_;
     std::set<std::pair<Rank, Rank>> edges_;
     std::deque<std::vector<Rank>> recent_;
-    std::map<GroupId, std::vector<Rank>> expecting_;  // members that were only announced
+    // By group, the members that were only announced.
+    std::map<GroupId, std::vector<Rank>> expecting_;
     bool ever_announced_ = false;
     uint64_t epoch_ = 0;
     uint64_t groups_ = 0;

@@ -1,4 +1,5 @@
-// Whole clusters in virtual time: large and calm, small and under every fault at once.
+// Controller simulation tests: whole clusters in virtual time. Large clusters are calm. Small
+// clusters are under every fault at once.
 #include <algorithm>
 #include <array>
 
@@ -40,7 +41,7 @@ TEST(Simulation, OfFiveThousandWorkersGroupsThemAllWithoutFaults) {
     expect_sound(world, scenario.seed);
     EXPECT_GE(world.checker().full_groups() * 100, world.checker().groups() * 99);
     for (Rank rank = 0; rank < 5000; ++rank) EXPECT_GE(world.checker().orders_of(rank), 5U);
-    // T is 2 * ceil(4999 / 2); the slowest worker signals about once in two windows.
+    // T is 2 * ceil(4999 / 2). The slowest worker signals about once in two windows.
     EXPECT_TRUE(world.checker().recent_groups_connect(3 * 5000, world.now() - seconds(1)));
 }
 
@@ -79,7 +80,7 @@ TEST(Simulation, OfManySmallClustersSurvivesFaultsOfEveryKind) {
     }
 }
 
-// A tree, and some edges more.
+// Returns a tree with some more edges.
 std::vector<uint32_t> random_graph(uint32_t world, base::Random& random) {
     std::vector<uint32_t> edges;
     for (uint32_t rank = 1; rank < world; ++rank)
@@ -92,12 +93,12 @@ std::vector<uint32_t> random_graph(uint32_t world, base::Random& random) {
     return edges;
 }
 
-// A small cluster of the policy under every fault.
+// Returns a small cluster of the policy under every fault.
 Scenario stormy(Policy policy, uint64_t seed) {
     base::Random random(seed);
     Scenario scenario;
     scenario.seed = seed;
-    // Of fewer it may happen that all leave at once, which ends the job.
+    // With fewer workers, all might leave at once, which ends the job.
     const auto workers = static_cast<uint32_t>(4 + random.below(18));
     scenario.job = job_of(workers, policy == Policy::partial_reduce ? std::min(workers, 3U) : 0);
     scenario.job.policy = policy;
@@ -144,7 +145,7 @@ TEST(Simulation, OfSmartGroupsOverZonesSurvivesFaultsOfEveryKind) {
     }
 }
 
-// Whoever is cut off by a death goes on alone, and meets its neighbours again when they are back.
+// A worker that a death cuts off goes on alone. It meets its neighbors again when they are back.
 TEST(Simulation, OfPairsOnGraphsSurvivesFaultsOfEveryKind) {
     for (uint64_t seed = 401; seed < 431; seed += 2) {
         Scenario scenario = stormy(Policy::ad_psgd, seed);
@@ -189,7 +190,7 @@ TEST(Simulation, IsAFunctionOfItsSeed) {
     EXPECT_NE(groups(5), groups(6));
 }
 
-// Two racks in lockstep, half a step apart: the filter must make them one.
+// There are two racks in lockstep, half a step apart. The filter must join them.
 TEST(Simulation, ConnectsWorkersThatWouldGroupApartForEver) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         Scenario scenario;

@@ -1,4 +1,5 @@
-// Worlds of 1 to 17 workers with every group size: all of them move, with and without a loss.
+// Small world tests: worlds of 1 to 17 workers with every group size. All workers make progress,
+// with and without a loss.
 #include <gtest/gtest.h>
 
 #include "world.h"

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A planned group may take in some who would be alone.
+// A planned group may take in some workers that would otherwise be alone.
 uint32_t largest_group(const JobOptions& options) {
     return options.policy == Policy::partial_reduce ? options.group_size : options.world;
 }
@@ -132,12 +132,7 @@ void World::handle(const Event& event) {
 void World::dispatch(const Action& action) {
     if (const auto* append = std::get_if<JournalAppend>(&action))
         journal_.push_back(append->record);
-    if (const auto* attached = std::get_if<controller::Attached>(&action)) {
-        for (size_t node = 0; node < daemons_.size(); ++node) {
-            if (daemons_[node].name == attached->name) index_of_[attached->node] = node;
-        }
-        down(attached->node, [this, id = attached->node](size_t node) { on_attached(node, id); });
-    }
+    if (const auto* attached = std::get_if<controller::Attached>(&action)) send_attached(*attached);
     if (const auto* excluded = std::get_if<Excluded>(&action)) {
         down(excluded->node, [this](size_t node) {
             detach(node);
@@ -163,34 +158,35 @@ void World::dispatch(const Action& action) {
         });
     }
     if (const auto* commit = std::get_if<To<CommitView>>(&action)) {
-        for (const NodeId addressee : commit->to) {
-            down(addressee, [this, epoch = commit->epoch](size_t node) {
-                daemons_[node].epoch = epoch;
-                for (const Rank rank : daemons_[node].ranks) {
-                    if (trainers_[rank].phase == Phase::adopting) compute(rank);
-                }
-            });
-        }
+        for (const NodeId addressee : commit->to)
+            down(addressee, [this, epoch = commit->epoch](size_t node) { on_view(node, epoch); });
     }
-    if (const auto* order = std::get_if<To<GroupOrder>>(&action)) {
-        Exchange& exchange = exchanges_[order->group];
-        exchange.members = order->members;
-        exchange.iteration = order->iteration;
-        for (const auto& part : order->members) {
-            const size_t node = index_of(part.node);
-            if (std::find(exchange.nodes.begin(), exchange.nodes.end(), node) !=
-                exchange.nodes.end())
-                continue;
-            exchange.nodes.push_back(node);
-            down(part.node, [this, order = *order](size_t n) { tell_order(n, order); });
-        }
-        // A node that dies before it hears of the order stops the exchange as well.
-        after(milliseconds(40), [this, group = order->group] { finish(group); });
-    }
+    if (const auto* order = std::get_if<To<GroupOrder>>(&action)) send_order(*order);
     if (const auto* abort = std::get_if<To<GroupAbort>>(&action)) {
         down(abort->to.front(),
              [this, group = abort->group](size_t node) { fail_part(node, group); });
     }
+}
+
+void World::send_attached(const controller::Attached& attached) {
+    for (size_t node = 0; node < daemons_.size(); ++node)
+        if (daemons_[node].name == attached.name) index_of_[attached.node] = node;
+    down(attached.node, [this, id = attached.node](size_t node) { on_attached(node, id); });
+}
+
+void World::send_order(const To<GroupOrder>& order) {
+    Exchange& exchange = exchanges_[order.group];
+    exchange.members = order.members;
+    exchange.iteration = order.iteration;
+    for (const auto& part : order.members) {
+        const size_t node = index_of(part.node);
+        if (std::find(exchange.nodes.begin(), exchange.nodes.end(), node) != exchange.nodes.end())
+            continue;
+        exchange.nodes.push_back(node);
+        down(part.node, [this, order](size_t n) { tell_order(n, order); });
+    }
+    // A node that dies before it gets the order stops the exchange as well.
+    after(milliseconds(40), [this, group = order.group] { finish(group); });
 }
 
 // ----------------------------------------------------------------------------------------- daemons
@@ -203,17 +199,25 @@ void World::attach(size_t node) {
         beat(node, daemon.life);
     }
     up(node, Hello{0, daemon.name, daemon.life, {}, daemon.name, 8, 0, daemon.zone});
-    // The controller may be restarting just now: ask again until it answers.
+    // The controller may be restarting at this moment. So the daemon asks again until the
+    // controller answers.
     after(milliseconds(300), [this, node, life = daemon.life] {
         if (daemons_[node].alive && daemons_[node].life == life && !daemons_[node].attached)
             attach(node);
     });
 }
 
+void World::on_view(size_t node, uint64_t epoch) {
+    daemons_[node].epoch = epoch;
+    for (const Rank rank : daemons_[node].ranks)
+        if (trainers_[rank].phase == Phase::adopting) compute(rank);
+}
+
 void World::on_attached(size_t node, NodeId id) {
     Daemon& daemon = daemons_[node];
     if (daemon.id != 0 && daemon.id != id)
-        checker_.on_controller_lost();  // ids must be stable; shows as violations
+        // The ids must be stable. An unstable id shows as violations.
+        checker_.on_controller_lost();
     daemon.id = id;
     daemon.attached = true;
     for (const Rank rank : daemon.ranks) {
@@ -222,7 +226,7 @@ void World::on_attached(size_t node, NodeId id) {
     }
 }
 
-// Excluded, or the controller is gone: exchanges void, members wait again.
+// The node was excluded, or the controller is gone. Exchanges are void, and members wait again.
 void World::detach(size_t node) {
     Daemon& daemon = daemons_[node];
     daemon.attached = false;
@@ -281,7 +285,8 @@ void World::begin(size_t node, const GroupOrder& order) {
     }
 }
 
-// The exchange ends well if all its nodes are there; if not, those that are notice.
+// The exchange ends well if all its nodes are alive. Otherwise the nodes that are alive notice the
+// failure.
 void World::finish(GroupId group) {
     const auto found = exchanges_.find(group);
     if (found == exchanges_.end()) return;
@@ -313,7 +318,7 @@ void World::finish(GroupId group) {
 }
 
 void World::fail_part(size_t node, GroupId group) {
-    // Those who have arrived for an order that is held still wait.
+    // Workers that have arrived for an order that is held still wait.
     std::vector<Rank> again;
     const auto held = daemons_[node].held.find(group);
     const bool was_held = held != daemons_[node].held.end();

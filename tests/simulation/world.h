@@ -1,9 +1,9 @@
 // World: a cluster of simulated daemons and trainers around a real core, in virtual time.
 //
 // Messages between a daemon and the controller take a random time and keep their order, as over one
-// ZeroMQ connection; what is on its way to a process that dies is lost. A daemon announces its
-// workers, exchanges when told, aborts by itself when a peer is gone, and attaches again after it
-// was excluded or the controller restarted.
+// ZeroMQ connection. A message on its way to a process that dies is lost. A daemon announces its
+// workers, exchanges when told, and aborts by itself when a peer is gone. It attaches again after
+// it was excluded or the controller restarted.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,13 @@
 
 namespace pace::simulation {
 
-// Deterministic numbers for job secrets and the like.
+// Returns deterministic numbers for job secrets and similar values.
 inline uint64_t next_token() {
     static base::Random random(99);
     return random.next() | 1U;
 }
 
-// Mean times between faults, over the whole cluster; zero: never.
+// The mean times between faults, over the whole cluster. Zero means never.
 struct Faults {
     Duration trainer_dies{};
     Duration trainer_leaves{};
@@ -40,10 +40,14 @@ struct Scenario {
     uint64_t seed = 1;
     JobOptions job;
     uint32_t per_node = 8;
-    uint32_t zones = 0;  // in which nodes lie, in turn; 0: nobody says where they are
-    Duration step = std::chrono::milliseconds(20);  // of the fastest workers
-    double spread = 4;                              // the slowest takes so many times longer
-    // Trainers announce their steps: as they will be, otherwise, or taking it back, by chance.
+    // Nodes lie in the zones in turn. 0 means that no node reports its zone.
+    uint32_t zones = 0;
+    // The step of the fastest workers.
+    Duration step = std::chrono::milliseconds(20);
+    // The slowest worker takes this many times longer.
+    double spread = 4;
+    // Trainers announce their steps. By chance they keep the announcement, break it, or take it
+    // back.
     bool announcements = false;
     Duration length = std::chrono::seconds(5);
     Faults faults;
@@ -71,9 +75,10 @@ class World {
     struct Trainer {
         Phase phase = Phase::dead;
         size_t node = 0;
-        uint64_t life = 0;        // of its process
-        bool accepted = false;    // in its daemon's current attachment
-        bool was_member = false;  // so that its daemon announces it with `resume`
+        uint64_t life = 0;      // of its process
+        bool accepted = false;  // in the current attachment of its daemon
+        // Its daemon announces a former member with `resume`.
+        bool was_member = false;
         uint64_t iteration = 0;
         double step_ns = 0;
         GroupId group = 0;
@@ -90,13 +95,15 @@ class World {
         TimePoint up_last;
         TimePoint down_last;
         std::vector<Rank> ranks;
-        std::map<GroupId, GroupOrder> held;  // until those who have announced arrive
+        // Orders are held until the members that have announced arrive.
+        std::map<GroupId, GroupOrder> held;
     };
     struct Exchange {
         std::vector<size_t> nodes;
         std::vector<Part> members;
         uint64_t iteration = 0;
-        size_t told = 0;  // nodes that have the order
+        // The number of nodes that have the order.
+        size_t told = 0;
     };
 
     // Time.
@@ -111,11 +118,14 @@ class World {
     void down(NodeId node, std::function<void(size_t)> run);
     void handle(const Event& event);
     void dispatch(const Action& action);
+    void send_attached(const controller::Attached& attached);
+    void send_order(const To<GroupOrder>& order);
     size_t index_of(NodeId id) const;
 
     // Daemons.
     void attach(size_t node);
     void on_attached(size_t node, NodeId id);
+    void on_view(size_t node, uint64_t epoch);
     void detach(size_t node);
     void beat(size_t node, uint64_t life);
     void tell_order(size_t node, const GroupOrder& order);

@@ -1,4 +1,4 @@
-// World: the trainers, and what befalls them and everybody else.
+// World: the trainers, and the faults of trainers, daemons and the controller.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -117,7 +117,7 @@ void World::take_back(Rank rank) {
     forget_announcement(rank);
 }
 
-// The orders that wait for it will not begin.
+// The orders that wait for this worker will not begin.
 void World::forget_announcement(Rank rank) {
     Trainer& trainer = trainers_[rank];
     if (!std::exchange(trainer.announced, std::nullopt)) return;
@@ -148,7 +148,7 @@ void World::kill_trainer(Rank rank, bool orderly) {
     });
 }
 
-// It computes, or does nothing, for a long time.
+// The trainer computes, or does nothing, for a long time.
 void World::freeze_trainer(Rank rank) {
     Trainer& trainer = trainers_[rank];
     if (trainer.phase != Phase::computing) return;

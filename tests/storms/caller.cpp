@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kLookMs = 250;      // how often a wait looks at the clock
 constexpr uint64_t kSlowMs = 10'000;  // no request may take longer
-constexpr uint64_t kToldMs = 50;      // a call that blocks for less is not told
+constexpr uint64_t kToldMs = 50;      // a call that blocks for less is not reported
 
 }  // namespace
 
@@ -78,7 +78,7 @@ pace_status Caller::wait(const char* verb, pace_request request) {
         const uint64_t began = now_ns();
         const pace_status status =
             pace_request_wait(session_, request, kLookMs, &how, &info_, &error_);
-        // A look that took much longer is one during which this process was frozen itself.
+        // A wait that took much longer is one during which this process was frozen itself.
         waited_ms_ += std::min<uint64_t>((now_ns() - began) / 1'000'000, kLookMs);
         if (status != PACE_TIMEOUT) return status;
         if (!told && waited_ms_ > kSlowMs) diary_.slow(verb, waited_ms_);

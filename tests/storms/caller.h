@@ -1,5 +1,6 @@
-// Caller: a session with its buffers, on which one request at a time is made and waited for. It takes the time of everything that
-// blocks, and holds what the library says of the buffers against what they hold.
+// Caller: a session with its buffers. The Caller makes one request at a time and waits for it. It
+// measures everything that blocks, and compares the library's statements about the buffers with
+// their contents.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ class Caller {
   public:
     using Begin = std::function<pace_status(pace_request* ret_request)>;
 
-    // `is_over` tells that whoever still waits is to give up.
+    // `is_over` tells a waiting Caller to give up.
     Caller(AskedSession options, uint64_t elements, bool (*is_over)(), const Diary& diary);
     ~Caller() {
         pace_session_leave(session_, 1000, nullptr);
@@ -27,23 +28,25 @@ class Caller {
     Caller(const Caller&) = delete;
     Caller& operator=(const Caller&) = delete;
 
-    // Opens the session and makes both buffers; tells the diary if that fails. Blocks as pace_session_open does.
+    // Opens the session and makes both buffers. Reports a failure to the diary. Blocks as
+    // pace_session_open does.
     bool open();
 
-    // Makes a request that names the buffer with this number, and waits for its end, which the diary is told if it is
-    // not OK.
+    // Makes a request that names the buffer with this number, and waits for its end. Reports the
+    // end to the diary if it is not OK.
     pace_status collect(const char* verb, size_t buffer, const Begin& begin);
 
     // The number names one of the two buffers.
     std::span<float> data(size_t number) { return {data_.at(number), elements_}; }
     const pace_buffer* buffer(size_t number) const { return &buffers_.at(number); }
 
-    // Whether the session has reconnected to another daemon since this was asked last.
+    // Returns whether the session has reconnected to another daemon since the last call of this
+    // function.
     bool has_reconnected();
 
     pace_session* session() const { return session_; }
     pace_error* error() { return &error_; }
-    // Of the last request.
+    // Returns the info of the last request.
     const pace_request_info& info() const { return info_; }
     pace_contents contents() const { return static_cast<pace_contents>(info_.contents); }
     std::span<const pace_member> members() const { return {members_.data(), info_.member_listed}; }
@@ -64,7 +67,8 @@ class Caller {
     pace_session* session_ = nullptr;
     std::array<pace_buffer, 2> buffers_{};
     std::array<float*, 2> data_{};
-    std::vector<float> as_called_;  // what the buffer of the request held
+    // The contents of the request's buffer at the time of the call.
+    std::vector<float> as_called_;
     std::array<pace_member, kMembers> members_{};
     pace_request_info info_ = PACE_REQUEST_INFO_INIT;
     pace_error error_{};

@@ -1,4 +1,4 @@
-"""A storm's cluster: hosts, a controller, a daemon on each node, trainers of all families, and what they say."""
+"""A storm's cluster: hosts, a controller, a daemon on each node, trainers of all families, and their output."""
 
 import contextlib
 import fcntl
@@ -14,21 +14,21 @@ FAMILIES = ("all-reduce", "all-reduce-f16", "majority", "spardl", "partial-reduc
 START_S = 60
 END_S = 20
 SETTLE_S = 0.5
-STEPS_BETWEEN_LIVES = 100  # so that no step of a trainer is one of its predecessor
-PIPE_BYTES = 1 << 20  # a trainer must never wait until it is read
-KEEP_S = 5  # what a dead trainer leaves waits so long for the next of its rank
+STEPS_BETWEEN_LIVES = 100  # no step of a trainer has the number of a step of its predecessor
+PIPE_BYTES = 1 << 20  # a trainer must never wait until its output is read
+KEEP_S = 5  # how long a dead trainer's state waits for the next trainer of its rank
 
 
 class Cluster:
-    """Starts everything; `pump` is the one place that waits."""
+    """Starts all processes. `pump` is the only method that waits."""
 
     def __init__(self, programs, network, folder, options, ledger, disturbances, blame):
         self.programs, self.network, self.folder, self.options = programs, network, folder, options
         self.ledger, self.disturbances, self.blame = ledger, disturbances, blame
-        self.hosts = list(range(options.nodes + 1))  # the last is the controller's
+        self.hosts = list(range(options.nodes + 1))  # the last host is the controller's
         self.selector = selectors.DefaultSelector()
         self.settled_at = 0
-        self.longest_turn_s = 0  # in which nothing was read
+        self.longest_turn_s = 0  # the longest time in which nothing was read
         self.partial_lines = {}
         self.address = None
         self.controller = self.make_controller(f"tcp://{network.address(options.nodes)}:{network.port()}")
@@ -94,7 +94,7 @@ class Cluster:
         trainer.start(pipe=True)
         self.partial_lines[name] = b""
         os.set_blocking(trainer.popen.stdout.fileno(), False)
-        with contextlib.suppress(OSError):  # others of this user have taken what is allowed
+        with contextlib.suppress(OSError):  # other processes of this user may have taken all that is allowed
             fcntl.fcntl(trainer.popen.stdout.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self.selector.register(trainer.popen.stdout, selectors.EVENT_READ, ("lines", name))
         self.selector.register(trainer.pidfd, selectors.EVENT_READ, ("end", name))
@@ -111,7 +111,7 @@ class Cluster:
         return next(process for process in self.services if process.name == name)
 
     def kill(self, name):
-        """What watches its end is told first."""
+        """Unregisters the process first, so that its end is not taken for an unexpected one."""
         process = self.process(name)
         if process.runs:
             self.selector.unregister(process.pidfd)
@@ -119,7 +119,7 @@ class Cluster:
             self.ledger.died(name, time.monotonic_ns())
 
     def stop(self, name):
-        """Asks for an orderly end, which comes later."""
+        """Asks for an orderly end. The end comes later."""
         process = self.process(name)
         process.is_expected_to_end = True
         process.signal(signal.SIGTERM)
@@ -139,7 +139,7 @@ class Cluster:
             self.selector.register(process.pidfd, selectors.EVENT_READ, ("end", name))
 
     def pump(self, seconds, until=lambda: False):
-        """Reads what is said for so long, or until something holds. Whether that holds."""
+        """Reads the output for `seconds`, or until a condition holds. Returns whether the condition holds."""
         deadline = time.monotonic() + seconds
         turn_began = time.monotonic()
         while not until():
@@ -182,7 +182,7 @@ class Cluster:
         return [worker for worker in self.workers.values() if worker.last_result_ns <= ns]
 
     def stop_all(self):
-        """Trainers leave in order, then daemons and controller end; each that does not is blamed."""
+        """Trainers leave in order. Then daemons and controller end. Each process that does not end is blamed."""
         self.end_all(self.trainers.values(), END_S)
         self.end_all(self.services, END_S)
         self.selector.close()

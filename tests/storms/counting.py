@@ -1,7 +1,7 @@
-"""Partial collectives: each gradient counts in one round, in the order of its worker's steps, and none is lost.
+"""Partial collectives: each gradient counts in one round, in the order of its worker's steps, and no gradient is lost.
 
-A round tells of each rank how many gradients it holds, and the sum of their steps. Steps of one worker follow each other, so
-that both together say which they are.
+A round tells for each rank how many gradients it holds, and the sum of their steps. The steps of one worker are consecutive.
+So the two numbers together tell which gradients they are.
 """
 
 import collections
@@ -17,15 +17,16 @@ class Counting:
 
     def __init__(self, job, blame, workers, disturbances):
         self.job, self.blame, self.workers, self.disturbances = job, blame, workers, disturbances
-        self.rounds = {}  # (life, number): (ns, content), of those that a result holds alone
-        self.counted = {}  # rank: (last step that has counted, ns)
+        self.rounds = {}  # (life, number): (ns, content), of rounds that a result holds alone
+        self.counted = {}  # rank: (last counted step, ns)
         self.last_number = None
         self.gradients = 0
 
     def take(self, worker, line):
         if line.kind == "ok" and line.verb == "reduce" and line["rounds"] == "1":
             known = self.rounds.setdefault(line.group, (line.ns, line["content"]))
-            # A node cut off had another result, which did not last; groups.py judges that.
+            # A node that was cut off had another result, which did not last. groups.py judges that
+            # case.
             if known[1] != line["content"]:
                 self.rounds[line.group] = (known[0], UNKNOWN)
 
@@ -36,7 +37,8 @@ class Counting:
                 return
             del self.rounds[number]
             if self.last_number != (number[0], number[1] - 1):
-                # What a round held that nobody had alone cannot be told, nor what a job did before it began anew.
+                # The content of a round is unknown if no result held this round alone. What a job did
+                # before it began anew is unknown, too.
                 self.counted.clear()
             self.last_number = number
             if content == UNKNOWN:
@@ -54,7 +56,7 @@ class Counting:
         self.gradients += count
         if known is None:
             return
-        # What a suspended worker had in store is lost, and so is what a dead daemon had.
+        # The stored gradients of a suspended worker are lost, and so are those of a dead daemon.
         disturbed = (worker.was_unsettled(known_ns - GRACE_NS, ns + GRACE_NS) or
                      self.disturbances.any([worker.name, worker.node], known_ns - GRACE_NS, ns))
         if count == 1 and first <= known:

@@ -1,8 +1,8 @@
-"""Top-k: what has come out, and what is owed, is what has gone in.
+"""Top-k: results and residuals together equal the contributions.
 
-After every so many rounds each worker asks what is owed, before it goes on: no round can be under way then. Between two such
-rounds the sum of all gradients, less that of all results, must be the change of what is owed. What a dead or frozen daemon
-owes may be lost, or come twice, as docs/decisions/0009 says: such a time is not judged.
+After a fixed number of rounds each worker asks for its residual before it goes on. So no round can be under way then. Between
+two such rounds, the sum of all gradients minus the sum of all results must be the change of the residuals. The residual of a
+dead or frozen daemon may be lost, or come twice, as docs/decisions/0009 says. Such times are not judged.
 """
 
 import math
@@ -13,13 +13,13 @@ FAMILY = "spardl"
 
 
 class Debts:
-    """The rounds of one job between two that were asked about."""
+    """The rounds of one job between two rounds after which workers asked for residuals."""
 
     def __init__(self, job, blame, workers, disturbances, nodes):
         self.job, self.blame, self.workers, self.disturbances, self.nodes = job, blame, workers, disturbances, nodes
         self.rounds = {}  # (life, number): (ns, members, mass of the result)
-        self.asked = {}  # (life, number): {rank: mass owed}
-        self.balance = None  # (life, number), ns, owed
+        self.asked = {}  # (life, number): {rank: mass of the residual}
+        self.balance = None  # (life, number), ns, mass of the residuals
         self.balances = 0
 
     def take(self, worker, line):
@@ -52,7 +52,7 @@ class Debts:
         names = list(self.nodes) + [worker.name for worker in self.workers.values() if worker.job == self.job]
         if None in passed.values() or self.disturbances.any(names, before[1] - GRACE_NS, ns):
             return
-        # A node that is none of the members may owe something, and brings it when it comes back.
+        # A node that has no member in the rounds may have a residual, and brings it back later.
         if any(one[1] != self.rounds[before[0]][1] for one in passed.values()):
             return
         handed_in = sum(self.mass(one, rank, known[0]) for one, known in passed.items() for rank in known[1])
@@ -65,7 +65,7 @@ class Debts:
                        f"was owed before and {owed:.0f} is now, {before[2] + handed_in - came_out - owed:.0f} too little")
 
     def mass(self, number, rank, ns):
-        """What a member of a round handed in: its calls are of known rounds, or it is the one that was under way."""
+        """Returns a member's contribution to a round. It is the call of this round, or the call that was under way."""
         worker = self.workers[f"{self.job}.{rank}"]
         call = worker.call_of(number) or next(iter(worker.calls_around(ns, ns)), None)
         return float(call.handed_in["mass"]) if call else float("nan")

@@ -76,7 +76,7 @@ void Diary::wrong(const char* verb, const std::string& what) const {
 void Diary::write_line(const char* kind, const char* verb, const std::string& rest) {
     const std::string whole =
         std::string(kind) + " " + std::to_string(now_ns()) + " " + verb + " " + rest + "\n";
-    // The storm is gone: nobody is left to train for.
+    // The storm is gone, so there is no reason to train any more.
     if (write(STDOUT_FILENO, whole.data(), whole.size()) < 0) std::exit(4);
 }
 

@@ -1,10 +1,10 @@
-"""What was disturbed when: by a fault of its own, or by one of a cable that it hangs on."""
+"""When each process was disturbed: by a fault of its own, or by a fault of a cable that it needs."""
 
 import time
 
 
 class Disturbances:
-    """Spells of each process, by name; nodes and the controller are processes, too."""
+    """Spells of each process, by name. Nodes, the controller and the journal have names, too."""
 
     def __init__(self):
         self.spells = {}  # name: [[begin, end or None, what], ...] in ns
@@ -21,7 +21,7 @@ class Disturbances:
                     spell[1] = now
 
     def of(self, names, begin_ns, end_ns):
-        """The spells of any of these processes that touch this time, as (begin, end) that lie in it."""
+        """The spells of any of these processes that touch this time, as (begin, end) cut to it."""
         found = []
         for name in names:
             for begin, end, _ in self.spells.get(name, ()):
@@ -34,7 +34,7 @@ class Disturbances:
         return bool(self.of(names, begin_ns, end_ns))
 
     def seconds(self, names, begin_ns, end_ns):
-        """How long any of these was disturbed in this time."""
+        """How long any of these processes was disturbed in this time."""
         total, reached = 0, begin_ns
         for begin, end in sorted(self.of(names, begin_ns, end_ns)):
             total += max(0, end - max(begin, reached))

@@ -1,14 +1,14 @@
-"""How long calls take. What a fault that lasts long holds up, or one that stops the trainer itself, does not count."""
+"""How long calls take. The delay by a long fault, or by a fault that stops the trainer itself, does not count."""
 
 import collections
 
 LIMIT_S = 10.0
-SLACK_S = 0.5  # of calls that block for 10 s at most
+SLACK_S = 0.5  # for calls that block for at most 10 s
 TOLD = ("open", "buffer_create")
 
 
 class Durations:
-    """The longest of each family and of each call that blocks; what takes too long is blamed."""
+    """The longest time of each family and of each call that blocks. A call that takes too long is blamed."""
 
     def __init__(self, blame, disturbances):
         self.blame, self.disturbances = blame, disturbances
@@ -16,7 +16,7 @@ class Durations:
         self.blocked_ms = collections.Counter()  # by call
 
     def waited(self, worker, line):
-        """A request's end, or one that goes on. Its time is the trainer's own, so that its freezes are not in it."""
+        """The end of a request, or a request that goes on. Its time is the trainer's own, without the trainer's freezes."""
         ms = line.number("ms")
         self.longest_ms[worker.family] = max(self.longest_ms[worker.family], ms)
         begin = line.ns - ms * 1e6
@@ -24,7 +24,7 @@ class Durations:
             self.blame(f"{worker}: {line.verb} took {ms / 1e3:.1f} s" + (", and goes on" if line.kind == "slow" else ""))
 
     def long_faults_s(self, begin, end):
-        """Faults that last longer than the limit leaves room for, of whatever process: groups wait for a controller."""
+        """The seconds of faults that last longer than the limit allows, of any process: groups wait for a controller."""
         names = [name for name, spells in self.disturbances.spells.items()
                  if any((spell[1] or end) - spell[0] > 5e9 for spell in spells)]
         return self.disturbances.seconds(names, begin, end)

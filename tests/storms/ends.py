@@ -1,12 +1,13 @@
-"""Which ends of calls are right: what a worker may be told depends on what was disturbed since its last result."""
+"""Which ends of calls are right. The allowed outcomes depend on the disturbances since the worker's last result."""
 
-GRACE_NS = 5e9  # how long a disturbance is felt after it is over
+GRACE_NS = 5e9  # how long a disturbance has effects after its end
 
-# A trainer that does as the documents say is never told these.
+# A trainer that follows the documents never gets these.
 NEVER = {"PACE_E_INVALID", "PACE_E_HANDLE", "PACE_E_VERB", "PACE_E_MISMATCH", "PACE_E_VERSION", "PACE_E_LIMIT",
          "PACE_E_MEMORY", "PACE_E_DISK", "PACE_E_DENIED", "PACE_E_CLOSED", "PACE_E_INTERNAL", "PACE_E_REFUSED", "PACE_E_UNSUPPORTED",
          "PACE_CANCELED"}
-# What its own process or node alone excuses, and what the controller does, too.
+# Only a fault of the worker's own process or node excuses the first set. A fault of the controller
+# excuses the second set, too.
 OWN = {"PACE_E_DAEMON_GONE"}
 OWN_OR_CONTROLLER = {"PACE_E_NO_CONTROLLER", "PACE_E_TAKEN"}
 SERVED = ("ssp", "bsp")
@@ -27,19 +28,19 @@ class Ends:
                        f"{(line.ns - worker.last_ok_ns) / 1e9:.1f} s ago: {line.verb} ended as {status}: {line.text}")
 
     def excuses(self, worker, line):
-        """The processes of which one must have been disturbed."""
+        """The processes of which at least one must have been disturbed."""
         status = line["status"]
         own = {worker.name, worker.node}
         if status in OWN or status == "PACE_E_NOT_FOUND" and line.verb == "open":
             return own
         if status in OWN_OR_CONTROLLER:
             return own | {"controller"}
-        # The model of the served comes back from a checkpoint when any node dies.
+        # The model of a parameter server comes back from a checkpoint when any node dies.
         if status == "PACE_STALE" and worker.family not in SERVED:
-            return own | {"journal"}  # without which another node may be given this one's number
+            return own | {"journal"}  # without the journal another node may get this node's number
         return None
 
     def disturbed(self, names, worker, now_ns):
-        """Of these processes, or, without names, anything at all."""
+        """Whether any of these processes was disturbed. Without names: whether any process was disturbed."""
         names = self.disturbances.spells if names is None else names
         return self.disturbances.any(names, worker.last_ok_ns - GRACE_NS, now_ns)

@@ -1,4 +1,4 @@
-"""What failed: the first of each kind in full, of the others how many there are."""
+"""The failures: the first of each kind in full, and the number of the others."""
 
 import collections
 import re
@@ -9,7 +9,7 @@ KINDS_MAX = 200
 
 
 class Failures:
-    """Collects sentences; those that differ in numbers alone are of one kind."""
+    """Collects sentences. Sentences that differ only in numbers are of one kind."""
 
     def __init__(self):
         self.began = time.monotonic()

@@ -1,5 +1,5 @@
-// Family: what a storm's trainer puts into its buffers, and whether what comes back is right. Every content is chosen so that
-// one result, looked at alone, tells a torn, doubled or foreign one.
+// Family: the contents that a storm's trainer puts into its buffers, and the check of the results.
+// Every content is chosen so that one result alone shows a torn, doubled or foreign one.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,22 @@
 
 namespace pace::storms {
 
-// What a result says of itself: `hash` and `content` are the same at all members of one group.
+// The description of a result. `hash` and `content` are the same at all members of one group.
 struct Finding {
-    std::string wrong;          // empty: the result is right
-    uint64_t hash = 0;          // of every bit of it
-    std::string content = "-";  // what it holds, in words of the family; "-" if it says nothing
-    std::string value = {};     // a number that sums it up; empty: it has none
+    std::string wrong;  // empty means that the result is right
+    uint64_t hash = 0;  // of every bit of the result
+    // The contents, in words of the family. "-" means that the result holds nothing.
+    std::string content = "-";
+    // A number that sums up the result. Empty means that there is none.
+    std::string value = {};
 };
 
 // How a trainer of the family goes on.
 enum class Kind : uint8_t {
-    rounds,    // gradients, everyone waits for all
-    quorum,    // gradients, the late count later
+    rounds,    // gradients; every worker waits for all
+    quorum,    // gradients; late ones count later
     averages,  // parameters, in groups
-    served     // updates, the daemons keep the model
+    served     // updates; the daemons keep the model
 };
 
 using Members = std::span<const pace_member>;
@@ -40,26 +42,26 @@ class Family {
     Kind kind() const { return kind_; }
     // Sets the policy and its options.
     virtual void tune(AskedSession& job) const = 0;
-    // The worker's next step begins: what it hands over from now on.
+    // Begins the worker's next step, which determines its contribution from now on.
     virtual void next_step() = 0;
-    // Writes that, as often as it is called the same.
+    // Writes the contribution. Every call within a step writes the same.
     virtual void fill(std::span<float> data) const = 0;
-    // The same in words: "step=S", "value=V".
+    // Returns the contribution in words: "step=S", "value=V".
     virtual std::string handed_in() const = 0;
-    // What a result, or a model that a broadcast gave, says by itself.
+    // Describes a result, or a model that a broadcast gave, from its contents alone.
     virtual Finding look_at(std::span<const float> data) const = 0;
-    // Holds a result against what else is told of it and what this worker knows: completes its finding, and the
-    // worker goes on from it.
+    // Compares a result with its info, its members and this worker's knowledge, and completes its
+    // finding. The worker goes on from the result.
     virtual void take(std::span<const float> data, const pace_request_info& info, Members members,
                       Finding& finding) = 0;
     // The model that a broadcast gave becomes the worker's.
     virtual void take_model(std::span<const float> /*data*/) {}
 
-    // Of the served: an update was taken.
+    // Concerns parameter servers: an update was accepted.
     virtual void pushed() {}
-    // Of the served: what the worker knows of the model is no longer so.
+    // Concerns parameter servers: the worker's knowledge of the model is no longer valid.
     virtual void forget() {}
-    // Of top-k: what is owed can be asked for.
+    // Concerns top-k: whether residuals can be asked for.
     virtual bool owes() const { return false; }
 
   private:
@@ -68,10 +70,11 @@ class Family {
 
 uint64_t hash_of(std::span<const float> data);
 
-// The sum of all elements.
+// Returns the sum of all elements.
 double mass_of(std::span<const float> data);
 
-// Null for a name that is none. The worker's first step is `first_step`: none of its rank had it before.
+// Returns null for an unknown name. The worker's first step is `first_step`. No earlier worker of
+// its rank had this step.
 std::unique_ptr<Family> make_family(const std::string& name, uint32_t rank, uint64_t elements,
                                     uint64_t first_step);
 

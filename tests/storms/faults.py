@@ -1,13 +1,13 @@
-"""What can happen to a cluster. Each fault begins, lasts, and is over: `begin(cluster)` and `end(cluster)`."""
+"""The faults of a cluster. Each fault begins, lasts, and is over: `begin(cluster)` and `end(cluster)`."""
 
 import dataclasses
 
-FLAP_S = 0.15  # a cable that is whole and cut in turn for so long: packets are lost, and none for long
+FLAP_S = 0.15  # a cable is whole and cut in turn for this long: packets are lost, but never for long
 
 
 @dataclasses.dataclass
 class Fault:
-    """One thing that happens to some processes, or to cables, for some seconds."""
+    """One fault of some processes, or of cables, for some seconds."""
 
     what: str  # kill, freeze, stop, lose-journal, cut, cut-one-way, flap, isolate
     whom: tuple  # names of processes, or numbers of hosts
@@ -21,17 +21,17 @@ class Fault:
         return self.what in ("cut", "cut-one-way", "flap", "isolate")
 
     def touches(self, cluster):
-        """The names of all processes that it disturbs, and of the journal."""
+        """The names of all processes that the fault disturbs, and of the journal."""
         if self.what == "lose-journal":
             return [*self.whom, "journal"]
         if not self.is_of_cables:
             return list(self.whom)
         names = [cluster.name_of_host(host) for host in self.whom]
-        # Who can hear no controller is cut off from all.
+        # A process that can reach no controller is cut off from all.
         return cluster.names_of_hosts() if "controller" in names and self.what == "isolate" else names
 
     def acts(self):
-        """What is to be done, and how many seconds after the fault's beginning."""
+        """The actions, with the seconds after the fault's beginning."""
         yield 0, self.begin
         if self.what == "flap":
             for number in range(1, int(self.seconds / FLAP_S)):
@@ -83,7 +83,7 @@ class Fault:
 
 @dataclasses.dataclass
 class Kind:
-    """How often a fault comes, how long it lasts at most, and how long now and then in a storm of more than five minutes."""
+    """The weight of a fault, its longest time, and its occasional long time in a storm of more than five minutes."""
 
     what: str
     whom: str
@@ -97,7 +97,7 @@ class Kind:
 
     @property
     def place(self):
-        """Faults of one place are not dealt together: those of the network are disturbances of the same cables."""
+        """Faults of one place are not combined, because faults of the network disturb the same cables."""
         return {"hosts": "network", "host": "network", "daemons": "daemon", "heart": "daemon"}.get(self.whom, self.whom)
 
 
@@ -115,7 +115,7 @@ LONG_SHARE = 0.1
 
 
 def draw(random, cluster, names, minutes):
-    """One to three faults that begin together, none of the same process; a network is disturbed in one way at a time."""
+    """One to three faults that begin together. They concern different processes, and the network has at most one of them."""
     kinds = [kind for kind in KINDS if kind.name in names and (cluster.network.can_cut or kind.place != "network")]
     count = random.choices((1, 2, 3), (6, 3, 2))[0]
     faults, taken = [], set()

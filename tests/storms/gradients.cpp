@@ -85,7 +85,7 @@ Finding Majority::look_at(std::span<const float> data) const {
 
 void Majority::take(std::span<const float> data, const pace_request_info& info, Members members,
                     Finding& finding) {
-    // A late worker's result holds several rounds, of which the members are those of the last.
+    // The result of a late worker holds several rounds. The members are those of the last round.
     if (info.rounds != 1 || members.empty()) return;
     const Tally tally = Tally::read(data, finding.wrong);
     compare_givers(givers(members), tally.ranks(), finding);

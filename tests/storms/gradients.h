@@ -5,7 +5,8 @@
 
 namespace pace::storms {
 
-// Each result holds one gradient of each member, of the same round, this worker's of this step.
+// Each result holds one gradient of each member, all of the same round. This worker's gradient is
+// of this step.
 class AllReduce : public Family {
   public:
     AllReduce(uint32_t rank, uint64_t first_step, std::string compression);
@@ -19,7 +20,7 @@ class AllReduce : public Family {
               Finding& finding) override;
 
   private:
-    // What its gradient says: halves hold whole numbers up to 2048.
+    // Returns the step number that the gradient shows. Halves hold whole numbers up to 2048.
     uint64_t told_step() const;
 
     uint32_t rank_;
@@ -27,7 +28,7 @@ class AllReduce : public Family {
     std::string compression_;
 };
 
-// Each gradient counts in one round, that of its step or a later one.
+// Each gradient counts in one round: the round of its step, or a later one.
 class Majority : public Family {
   public:
     Majority(uint32_t rank, uint64_t first_step)
@@ -46,7 +47,8 @@ class Majority : public Family {
     uint64_t step_;
 };
 
-// Whole numbers above 0, other ones in each step: what top-k leaves of their sum is whole, and all members' is the same.
+// Gradients are whole numbers above 0, which differ in each step. So the part of their sum that
+// top-k keeps is whole, and it is the same at all members.
 class SparDl : public Family {
   public:
     SparDl(uint32_t rank, uint64_t first_step)
@@ -66,7 +68,7 @@ class SparDl : public Family {
 
     uint32_t rank_;
     uint64_t step_;
-    mutable double mass_ = 0;  // of what was filled last
+    mutable double mass_ = 0;  // of the data that was filled last
 };
 
 }  // namespace pace::storms

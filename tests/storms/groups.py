@@ -1,9 +1,9 @@
-"""Results of one group: the same at all members, made of what these handed in, and of nothing else.
+"""Results of one group: the same at all members, made of the members' contributions, and of nothing else.
 
-Members tell of a group at different times, and some never do. So a group is judged when it is some seconds old.
+Members report a group at different times, and some never do. So a group is judged when it is some seconds old.
 
-A node that is cut off may end an exchange that the others, who do not hear of that, make anew without it. Its workers are told
-STALE at their next call, and get the others' model (docs/decisions/0026).
+A node that is cut off may end an exchange that the others make anew without it, because they do not hear of the end. Its workers
+get STALE at their next call, and then get the others' model (docs/decisions/0026).
 """
 
 import bisect
@@ -14,11 +14,11 @@ SETTLE_NS = 15e9
 COLLECTIVE = ("all-reduce", "all-reduce-f16")
 AVERAGES = ("partial-reduce", "prague", "prague-static")
 OTHERS = ("majority", "spardl")
-NEAR_NS = 4e9  # an exchange that does not move is given up before
+NEAR_NS = 4e9  # an exchange that does not move is given up earlier
 
 
 def is_sum_of_one_each(choices, total):
-    """Whether one number of each list can be taken so that they add up to the total, but for rounding."""
+    """Whether one number of each list can be chosen so that their sum is the total, except for rounding."""
     near = 1e-5 * abs(total)
     half = len(choices) // 2
     others = sorted(map(sum, itertools.product(*choices[half:])))
@@ -30,7 +30,7 @@ def is_sum_of_one_each(choices, total):
 
 
 class Group:
-    """One group as its members told of it."""
+    """One group according to its members' reports."""
 
     def __init__(self, worker, line):
         self.job, self.family, self.number = worker.job, worker.family, line.group
@@ -44,13 +44,13 @@ class Group:
 
 
 class Groups:
-    """The groups of all jobs but the served, the young ones."""
+    """The recent groups of all jobs except those of parameter servers."""
 
     def __init__(self, blame, workers, disturbances):
         self.blame, self.workers, self.disturbances = blame, workers, disturbances
         self.young = collections.OrderedDict()  # (job, (life, number), rounds): Group
-        self.inherited = []  # (worker, line): results of which no group is known
-        self.disputes = collections.deque()  # (group, worker, line): a member that tells other things than the first
+        self.inherited = []  # (worker, line): results whose group is unknown
+        self.disputes = collections.deque()  # (group, worker, line): a member whose report differs from the first
         self.recomputed = self.stale_but_in = self.matched = self.unmatched = self.superseded = 0
 
     def take(self, worker, line):
@@ -64,7 +64,7 @@ class Groups:
         group.told.add(worker.rank)
         group.last_ns = line.ns
         if line.kind == "result" or group.line.kind == "result":
-            same = group.line["hash"] == line["hash"]  # its members are not told
+            same = group.line["hash"] == line["hash"]  # the members of an inherited result are unknown
             if group.line.kind == "result":
                 group.line = line
         else:
@@ -82,7 +82,7 @@ class Groups:
                            f"{line['hash']}, and {group.line['content']}, hash {group.line['hash']}")
 
     def is_superseded(self, worker, line):
-        """Its node was disturbed, and it does not go on with this result."""
+        """The worker's node was disturbed, and the worker does not go on with this result."""
         after = next((call for call in worker.calls if call.begin_ns >= line.ns), None)
         went_on = after is None or after.status not in ("PACE_STALE", "PACE_E_DAEMON_GONE", "killed")
         return not went_on and self.disturbances.any([worker.node], line.ns - NEAR_NS, line.ns)
@@ -100,7 +100,7 @@ class Groups:
                 self.look_for_stale(group)
 
     def settle_inherited(self, group):
-        """Results of members whose daemon was gone: of a group that they were in, or of none that anybody tells of."""
+        """Results of members whose daemon was gone. Their group is one that they were in, or one that no member reports."""
         left = []
         for worker, line in self.inherited:
             if line["hash"] == group.line["hash"] and worker.job == group.job:
@@ -116,7 +116,7 @@ class Groups:
         return self.workers[f"{group.job}.{rank}"]
 
     def recompute(self, group):
-        """The sum of weights times models, as the members told both."""
+        """Compares the average with the sum of weights times models, as the members reported both."""
         choices = []
         for member in group.line["content"].split(","):
             rank, weight = member.split(":")
@@ -124,7 +124,8 @@ class Groups:
                 continue
             worker = self.member(group, rank)
             call = worker.call_of(group.number)
-            # Groups commit member by member: one whose exchange fails at its end calls again, for another.
+            # Groups commit member by member. A member whose exchange fails at its end calls again,
+            # for another group.
             calls = [call] if call else worker.calls_around(group.line.ns - NEAR_NS, group.last_ns)
             choices.append([float(weight) * float(call.handed_in["value"]) for call in calls])
         average = float(group.line["value"])
@@ -137,7 +138,7 @@ class Groups:
             self.blame(f"{group.job}: group {group.number[1]} has a member that has called nothing: {group.line['content']}, {choices}")
 
     def look_for_stale(self, group):
-        """Who was told STALE is not in the sum."""
+        """The contribution of a worker that got STALE is not in the sum."""
         for member in group.line["content"].split(","):
             rank, _, step = member.split(":")
             worker = self.member(group, rank)

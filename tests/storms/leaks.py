@@ -1,4 +1,4 @@
-"""What processes hold: before a storm, and when it is over. What has grown then was not given back."""
+"""The resources of processes before a storm and after it. An increase is a leak."""
 
 import dataclasses
 import os
@@ -9,7 +9,7 @@ SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 @dataclasses.dataclass
 class Holdings:
-    """What one process has, by /proc."""
+    """The resources of one process, according to /proc."""
 
     descriptors: int
     threads: int
@@ -26,7 +26,7 @@ class Holdings:
                         len(maps.splitlines()), int(status["VmRSS"].split()[0]) / 1024, "san.so" in maps)
 
     def grown_beyond(self, before):
-        """What there is more of than before, and than the slack allows: "descriptors: 20, before 12"."""
+        """The increases beyond the slack: "descriptors: 20, before 12"."""
         slack = SANITIZED_SLACK if self.sanitized else SLACK
         return [f"{name}: {now:.0f}, before {was:.0f}"
                 for (name, now), was, more in zip(vars(self).items(), vars(before).values(), vars(slack).values())
@@ -36,9 +36,10 @@ class Holdings:
         return f"{self.descriptors} descriptors, {self.threads} threads, {self.mappings} mappings, {self.rss_mib:.0f} MiB"
 
 
-# Connections that were made anew, arenas of memory, buffers that are kept for a worker's return.
+# The slack is for new connections, arenas of memory, and buffers that are kept for a worker's
+# return.
 SLACK = Holdings(descriptors=24, threads=4, mappings=80, rss_mib=96)
-# A sanitizer keeps what was freed, up to 256 MiB, and what it knows of it.
+# A sanitizer keeps freed memory, up to 256 MiB, and its own records of it.
 SANITIZED_SLACK = Holdings(descriptors=24, threads=4, mappings=200, rss_mib=512)
 
 
@@ -47,7 +48,7 @@ def shared_files():
 
 
 def processes_that_name(folder):
-    """Living processes whose command line names the storm's folder: trainers, daemons and the controller all do."""
+    """Living processes whose command line names the storm's folder. Trainers, daemons and the controller all name it."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -62,7 +63,7 @@ def processes_that_name(folder):
 
 
 class Account:
-    """Compares each daemon and the controller with what they were at the same point before."""
+    """Compares each daemon and the controller with their resources at the same point before."""
 
     def __init__(self, blame):
         self.blame = blame

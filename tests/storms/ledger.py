@@ -1,6 +1,6 @@
-"""What the trainers said of their calls, and what of it cannot be.
+"""The trainers' reports of their calls, and the contradictions in them.
 
-A line is judged when it comes; what other workers must say first is judged some time later, by `settle`.
+A line is judged when it comes. If other workers must report first, `settle` judges the line some time later.
 """
 
 import gzip
@@ -16,10 +16,10 @@ from workers import Line
 
 
 class Ledger:
-    """Hands each line to those who judge it."""
+    """Gives each line to the judges."""
 
     def __init__(self, blame, diary, disturbances, nodes):
-        self.blame = blame  # called with a sentence for everything that cannot be
+        self.blame = blame  # called with a sentence for each contradiction
         self.diary = gzip.open(diary, "wt", compresslevel=1)
         self.workers = {}
         self.lives = Lives()
@@ -27,7 +27,7 @@ class Ledger:
         self.ends = Ends(blame, disturbances)
         self.groups = Groups(blame, self.workers, disturbances)
         self.versions = Versions(blame, self.workers)
-        self.of_one_job = {}  # by job, of the families whose rounds are counted
+        self.of_one_job = {}  # by job, for the families whose rounds are counted
         self.make_judge = {
             counting.FAMILY: lambda job: counting.Counting(job, blame, self.workers, disturbances),
             debts.FAMILY: lambda job: debts.Debts(job, blame, self.workers, disturbances, nodes)}
@@ -44,7 +44,7 @@ class Ledger:
             self.of_one_job[worker.job].take(worker, line)
 
     def sum_of(self, family, what):
-        """Over its jobs."""
+        """The sum over the family's jobs."""
         return sum(getattr(self.of_one_job[job], what)
                    for job in {worker.job for worker in self.workers.values() if worker.family == family})
 
@@ -85,7 +85,7 @@ class Ledger:
         self.judge(worker, line)
 
     def take_reconnected(self, worker, line):
-        """A pull that ended well is the first of another daemon, or tells another step: its session came back without a word."""
+        """A pull that ended well at another daemon, or with another step. Its session reconnected without an error."""
         worker.ends["RECONNECTED"] += 1
         if line["from"] != line["to"]:
             worker.ends["REWOUND"] += 1
@@ -112,7 +112,7 @@ class Ledger:
             judge.settle(now_ns)
 
     def counts(self):
-        """How much was compared, so that a storm that compares nothing shows."""
+        """How much was compared. It shows a storm that compares nothing."""
         return {"averages": self.groups.recomputed, "late gradients and others in partial rounds": self.sum_of(counting.FAMILY, "gradients"),
                 "balances of top-k": self.sum_of(debts.FAMILY, "balances"), "pulled models": self.versions.compared,
                 "models that went back untold": self.versions.fell_untold,

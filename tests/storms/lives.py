@@ -1,10 +1,10 @@
-"""Lives of a job: when all that knew of it are gone, its rounds begin again with number 0."""
+"""Lives of a job: when all processes that knew of the job are gone, its rounds begin again with number 0."""
 
-BACK = 50  # whoever is told of a round so much later was frozen, or the numbers have begun anew
+BACK = 50  # if a round's number is this much lower, the worker was frozen, or the numbers have begun anew
 
 
 class Lives:
-    """Which life a round is of, as far as its number tells."""
+    """Which life a round belongs to, as far as its number shows."""
 
     def __init__(self):
         self.newest = {}  # job: (life, number)

@@ -70,7 +70,7 @@ void Served::tune(AskedSession& job) const {
     job.set(PACE_OPT_SERVER_CHECKPOINT_EVERY_MS, 500);
 }
 
-// A count alone: the sum of all steps of a worker would not be exact for long.
+// The tally has only the count, because the sum of all steps of a worker would soon be inexact.
 void Served::fill(std::span<float> data) const {
     Tally::write(data, rank_, 1);
 }

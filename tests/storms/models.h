@@ -7,8 +7,8 @@
 
 namespace pace::storms {
 
-// A model of one number, held as x, 2x, 4x, x, ...: an average keeps that pattern, and stays between the least and the greatest
-// of the numbers that steps draw the workers to.
+// A model of one number, held as x, 2x, 4x, x, ... An average keeps this pattern. It also stays
+// between the least and the greatest of the numbers towards which steps pull the workers.
 class Average : public Family {
   public:
     Average(uint32_t rank, std::string policy)
@@ -32,7 +32,7 @@ class Average : public Family {
     std::string policy_;
 };
 
-// A tally of all updates: a pulled model tells how many of each worker it holds.
+// A tally of all updates. A pulled model shows how many updates of each worker it holds.
 class Served : public Family {
   public:
     Served(uint32_t rank, uint64_t elements, std::string policy)
@@ -40,7 +40,7 @@ class Served : public Family {
 
     void tune(AskedSession& job) const override;
     void next_step() override {}
-    // An update; the model that the root's broadcast makes is zero.
+    // Writes an update. The model that the root's broadcast makes is zero.
     void fill(std::span<float> data) const override;
     std::string handed_in() const override { return "own=" + std::to_string(own_.value_or(0)); }
     Finding look_at(std::span<const float> data) const override;
@@ -54,7 +54,8 @@ class Served : public Family {
     uint32_t rank_;
     uint64_t elements_;
     std::string policy_;
-    std::optional<uint64_t> own_;  // how many of this worker's updates the model must have
+    // The number of this worker's updates that the model must have.
+    std::optional<uint64_t> own_;
 };
 
 }  // namespace pace::storms

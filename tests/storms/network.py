@@ -1,6 +1,6 @@
-"""The hosts of a storm: network namespaces on a bridge, whose cables can be cut, or this machine's loopback, which cannot.
+"""The hosts of a storm: network namespaces on a bridge, whose cables can be cut, or the loopback of this machine, which cannot.
 
-Frames of a cut cable go to an address that nobody has, so that they vanish without a word, as in a switch that died.
+Frames of a cut cable go to an address that no host has. So they vanish without a notice, as in a switch that died.
 """
 
 import os
@@ -34,7 +34,7 @@ class Loopback:
         return ["--data-interface", "lo"], []
 
     def close(self):
-        """Nothing was made."""
+        """Nothing was made, so there is nothing to remove."""
 
 
 class Namespaces:
@@ -78,18 +78,18 @@ class Namespaces:
 
     @staticmethod
     def port():
-        return 7411  # of a namespace that nobody else is in
+        return 7411  # no other process is in this namespace
 
     def enter(self, host):
         return ["ip", "netns", "exec", self.prefix + str(host)]
 
     @staticmethod
     def flags():
-        """What daemons and the controller are told: there are no keys here, and nobody else."""
+        """The options of daemons and of the controller. There are no keys here, and no other users."""
         return ["--data-interface", "10.77.0.0/24", "--closed-network", "--insecure"], ["--insecure"]
 
     def cut(self, sender, receiver):
-        """What `sender` sends to `receiver` is lost from now on; not what comes back."""
+        """Frames from `sender` to `receiver` are lost from now on. Frames in the other direction are not."""
         self.neighbour("replace", sender, receiver, "lladdr", NOBODY, "nud", "permanent")
         self.cut_ways.add((sender, receiver))
 
@@ -111,7 +111,7 @@ def ip(*words):
 
 
 def make(hosts, wanted):
-    """Namespaces, or loopback where this user may not make them, or did not want them."""
+    """Returns namespaces, or loopback if this user may not make namespaces or did not want them."""
     if wanted == "loopback":
         return Loopback("asked for")
     try:

@@ -8,7 +8,7 @@ import subprocess
 
 
 class Programs:
-    """Where the programs of a build lie."""
+    """The places of a build's programs."""
 
     def __init__(self, build):
         self.paced = build / "daemon/paced"
@@ -21,7 +21,7 @@ class Programs:
 
 
 class Process:
-    """A program that is started again under the same name, with a log that all its lives write to."""
+    """A program that is started again under the same name. All its lives write to one log."""
 
     def __init__(self, name, command, log):
         self.name = name
@@ -64,7 +64,7 @@ class Process:
         self.is_frozen = False
 
     def end(self, timeout=30):
-        """Waits for the end; the exit code, or None if it did not come."""
+        """Waits for the end. Returns the exit code, or None if the end did not come."""
         if self.popen is None:
             return None
         try:
@@ -77,7 +77,7 @@ class Process:
         return code
 
     def said(self, pattern):
-        """Whether this life's part of the log has the pattern."""
+        """Whether this life's part of the log contains the pattern."""
         with open(self.log, "rb") as log:
             log.seek(self.read_to)
             return re.search(pattern.encode(), log.read()) is not None

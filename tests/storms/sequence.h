@@ -1,4 +1,5 @@
-// Sequence: which round comes next for a worker. Rounds are for all members: whoever takes part without a word has missed none.
+// Sequence: which round comes next for a worker. Rounds are for all members. A worker that takes
+// part without being told of missed rounds has missed none.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@ namespace pace::storms {
 
 class Sequence {
   public:
-    // A result of this worker, which holds the last `rounds` up to `group`; what is wrong with that, or nothing.
+    // Records a result of this worker that holds the last `rounds` rounds up to `group`. Returns
+    // the error, or an empty string.
     std::string came(uint64_t group, uint64_t rounds) {
         std::string wrong;
         if (next_ && group + 1 != *next_ + rounds)
@@ -19,7 +21,8 @@ class Sequence {
         next_ = group + 1;
         return wrong;
     }
-    // A result of which nothing else is known: the number of its round, 0 if that cannot be told.
+    // Records a result of which nothing else is known. Returns the number of its round, or 0 if the
+    // number is unknown.
     uint64_t inherited() {
         if (!next_) return 0;
         return (*next_)++;

@@ -32,7 +32,7 @@ from processes import Programs
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 GO_ON_S = 5.0
-LONG_GO_ON_S = 10.0  # after a fault that lasted long: what was given up is tried again at intervals
+LONG_GO_ON_S = 10.0  # after a long fault: what was given up is tried again at intervals
 LONG_S = 12.0
 PATIENCE_S = 60.0
 DEFECTS = re.compile(r"the order goes on at position|Sanitizer|runtime error:|a defect of Pace|terminate called|Assertion")
@@ -64,7 +64,7 @@ def arguments():
 
 
 class Storm:
-    """Deals the blows and keeps the account."""
+    """Causes the faults and keeps the account."""
 
     def __init__(self, options, folder, net):
         self.options, self.folder, self.net = options, folder, net
@@ -125,7 +125,7 @@ class Storm:
             act(self.cluster)
 
     def goes_on(self, seconds):
-        """Every worker's call ends well that ended after now."""
+        """Waits until every worker has a call that ended well after now."""
         self.healed_ns = time.monotonic_ns()
         if self.cluster.pump(seconds, lambda: not self.cluster.stuck_since(self.healed_ns)):
             self.gaps.append((time.monotonic_ns() - self.healed_ns) / 1e9)
@@ -135,7 +135,7 @@ class Storm:
         return False
 
     def waits_longer(self):
-        """So that one hang does not end an hour's storm."""
+        """Waits longer after a hang, so that one hang does not end an hour's storm."""
         if self.cluster.pump(PATIENCE_S, lambda: not self.cluster.stuck_since(self.healed_ns)):
             self.gaps.append((time.monotonic_ns() - self.healed_ns) / 1e9)
             return True
@@ -144,7 +144,7 @@ class Storm:
         return False
 
     def look_for_leaks(self):
-        """All is well again, and processes hold what they held before; when all trainers have left, daemons hold nothing of them."""
+        """All faults are over, and processes hold what they held before. When all trainers have left, daemons hold nothing of them."""
         self.failures.context = "all is healed"
         self.cluster.pump(KEEP_S + 2)
         self.account.compare(self.cluster.services, "at work")
@@ -156,7 +156,7 @@ class Storm:
         self.account.compare(self.cluster.services, "alone")
 
     def held(self, node):
-        """What a daemon has of trainers, by its own document; {} is nothing."""
+        """A daemon's resources for trainers, according to its own document. {} means none."""
         command = [*self.net.enter(node), str(self.cluster.programs.pacectl), "--endpoint", f"unix:{self.cluster.socket(node)}",
                    "daemon", "--json"]
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

@@ -1,5 +1,5 @@
-// storm_trainer: one worker of one job, which trains until SIGTERM, does after each outcome what the documents say, and looks
-// at every result.
+// storm_trainer: one worker of one job. It trains until SIGTERM. After each outcome it does what
+// the documents say. It looks at every result.
 //
 //   storm_trainer ENDPOINT JOB FAMILY RANK WORLD ELEMENTS STEP_US FIRST_STEP
 #include <signal.h>
@@ -23,7 +23,8 @@ namespace {
 
 volatile std::sig_atomic_t told_to_end = 0;
 
-constexpr uint64_t kOwedEvery = 16;  // rounds after which what top-k owes is asked for
+// The number of rounds after which the trainer asks for the residual of top-k.
+constexpr uint64_t kOwedEvery = 16;
 
 bool is_over() {
     return told_to_end != 0;
@@ -35,10 +36,10 @@ void compute(uint64_t us) {
     nanosleep(&time, nullptr);
 }
 
-// What a trainer does after a call.
+// The next action of a trainer after a call.
 enum class Next : uint8_t {
     step,       // the call is done
-    again,      // it is made again, with the same contents
+    again,      // the call is made again, with the same contents
     broadcast,  // the worker needs a model first
 };
 
@@ -52,7 +53,7 @@ class Trainer {
             if (is_over()) return;
             compute(100'000);
         }
-        // Memory of a predecessor that was killed may hold anything.
+        // The memory of a predecessor that was killed may hold anything.
         family_.next_step();
         remake_model();
         Next next = Next::broadcast;
@@ -97,7 +98,7 @@ class Trainer {
                            caller_.error());
     }
 
-    // A pull, unless a push of its step is to be made again, and a push.
+    // Pulls and pushes. There is no pull if a push of this step must be made again.
     Next served_step(Next last) {
         if (last != Next::again) {
             const pace_status pulled = caller_.collect("pull", 0, [&](pace_request* request) {
@@ -108,8 +109,8 @@ class Trainer {
                 const Next next = after("pull", pulled);
                 return next == Next::again ? Next::step : next;
             }
-            // A worker that has come back without a word goes on where its updates do. One that its
-            // daemon had taken may have died with it.
+            // A worker that was reconnected goes on where its updates do. An update that its daemon
+            // had accepted may have been lost with the daemon.
             const uint64_t step = std::exchange(iteration_, caller_.info().iteration);
             if (caller_.has_reconnected() || step != iteration_) {
                 diary_.reconnected("pull", step, iteration_);
@@ -123,7 +124,8 @@ class Trainer {
             return pace_push(caller_.session(), Slices(caller_.buffer(1), 1), 1,
                              push_at(iteration_), request, caller_.error());
         });
-        // What the daemon holds of an update is not in the buffer: it is given again, and counts once.
+        // The buffer does not show the daemon's part of an update. So the update is pushed again,
+        // and counts once.
         if (pushed == PACE_E_DAEMON_GONE) return Next::again;
         if (pushed != PACE_OK) return after("push", pushed);
         ++iteration_;
@@ -147,7 +149,7 @@ class Trainer {
         }
     }
 
-    // The daemon was gone: what the buffers hold says whether this was the call's end.
+    // The daemon was gone. The contents of the buffers tell whether this was the end of the call.
     Next after_death(const char* verb) {
         switch (caller_.contents()) {
             case PACE_CONTENTS_AS_CALLED:
@@ -159,13 +161,13 @@ class Trainer {
             case PACE_CONTENTS_TORN:
                 break;
         }
-        // Both ways that the documents name.
+        // The trainer takes the two ways that the documents name, in turn.
         remake_model();
         if (std::exchange(takes_model_, !takes_model_)) return Next::broadcast;
         return Next::again;
     }
 
-    // Until one has ended well, or the storm is over.
+    // Repeats until a broadcast has ended well, or the storm is over.
     bool broadcast() {
         while (!is_over()) {
             if (family_.kind() == Kind::averages && iteration_ == 0) family_.fill(model());
@@ -177,7 +179,7 @@ class Trainer {
                 take_model();
                 return true;
             }
-            // A torn model is never shown to others.
+            // A torn model is never broadcast to others.
             if (status == PACE_E_DAEMON_GONE && caller_.contents() == PACE_CONTENTS_TORN)
                 remake_model();
             compute(20'000);
@@ -194,7 +196,7 @@ class Trainer {
         diary_.ended_well("broadcast", caller_.info(), finding, caller_.waited_ms());
     }
 
-    // A model of the served without any update is one, too.
+    // A parameter server's model without any update is valid, too.
     void remake_model() {
         if (family_.kind() == Kind::served) {
             std::ranges::fill(model(), 0.0F);
@@ -223,7 +225,8 @@ class Trainer {
         diary_.inherited(verb, group, finding);
     }
 
-    // Between its rounds the debt of a node stands still: none goes on without this worker.
+    // Between rounds the residual of a node does not change, because no round runs without this
+    // worker.
     void tell_owed(uint64_t group) {
         const pace_status status = caller_.collect("residual_save", 1, [&](pace_request* request) {
             return pace_residual_save(caller_.session(), Slices(caller_.buffer(1), 1), 1, nullptr,

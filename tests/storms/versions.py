@@ -1,9 +1,9 @@
-"""Parameter servers: models that were pulled never fall, and hold no update twice.
+"""Parameter servers: pulled models never lose updates, and hold no update twice.
 
-Each pull and each push has a position of its own in one order, which a pulled model tells as its version: of two models the one of the
-greater version has all updates of the other, whoever pulled them. A model that has gone back to a checkpoint has lower versions again.
-Workers then are told, though not all at once: models of different workers are held against each other some time later, and
-only if nobody was told anything around that time.
+Each pull and each push has a position of its own in one order. A pulled model tells its position as its version. Of two
+models, the one with the greater version has all updates of the other, whichever worker pulled them. A model that has gone back
+to a checkpoint has lower versions again. Workers are then told, though not all at once. So models of different workers are
+compared some time later, and only if no worker was told anything around that time.
 """
 
 import collections
@@ -19,7 +19,7 @@ def tally(content):
 
 
 class Versions:
-    """The models of the served."""
+    """The models of the parameter servers."""
 
     def __init__(self, blame, workers):
         self.blame, self.workers = blame, workers
@@ -36,12 +36,14 @@ class Versions:
         self.waiting.append(pull)
 
     def look_back(self, before, pull):
-        """Against this worker's pull before."""
+        """Compares a pull with this worker's previous pull."""
         worker, counts = pull[4], pull[3]
         if before is None or worker.unsettled_ns >= before[0]:
             return
         if pull[2] < before[2] and counts.get(worker.rank, 0) >= before[3].get(worker.rank, 0):
-            self.fell_untold += 1  # to a checkpoint that has all steps of this worker, which so has nothing to be told
+            # The model fell to a checkpoint that has all steps of this worker. So the worker need
+            # not be told.
+            self.fell_untold += 1
         elif fallen := self.fallen(before[3], counts):
             self.blame(f"{worker}: the model of version {pull[2]} lacks updates of workers {fallen} that version {before[2]} had, and "
                        f"it was told of nothing: {counts}, before {before[3]}")
@@ -60,7 +62,7 @@ class Versions:
         self.waiting = [pull for pull in self.waiting if pull[0] >= now_ns - SETTLE_NS]
 
     def compare(self, job, pulls):
-        """All that were pulled at about one time, in their order."""
+        """All models that were pulled at about one time, in their order."""
         workers = [worker for worker in self.workers.values() if worker.job == job]
         if not any(worker.was_unsettled(pulls[0][0] - NEAR_NS, pulls[-1][0] + NEAR_NS) for worker in workers):
             pulls = sorted(pulls, key=lambda pull: pull[2])

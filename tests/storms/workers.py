@@ -1,4 +1,4 @@
-"""What is known of one rank of one job: its calls, and how they ended."""
+"""The knowledge of one rank of one job: its calls, and their ends."""
 
 import collections
 import dataclasses
@@ -17,7 +17,7 @@ class Line:
     verb: str
     fields: dict
     text: str
-    life: int = 0  # of the job, in which its round's number is the only one
+    life: int = 0  # of the job; the round's number is unique within a life
 
     @staticmethod
     def parse(written):
@@ -30,7 +30,7 @@ class Line:
 
     @property
     def group(self):
-        """What tells its group from all others of the job; None if it names none."""
+        """Identifies the line's group among all others of the job. None if the line names no group."""
         return (self.life, int(self.fields["group"])) if "group" in self.fields else None
 
     def number(self, name, otherwise=0):
@@ -39,17 +39,17 @@ class Line:
 
 @dataclasses.dataclass
 class Call:
-    """One that handed something in. `status` is None while nothing is known of its end."""
+    """A call with a contribution. `status` is None while the end is unknown."""
 
     begin_ns: int
     handed_in: dict
     end_ns: int = None
     status: str = None
-    group: tuple = None  # its life and number
+    group: tuple = None  # the life and number of the group
 
 
 class Worker:
-    """One rank of one job, whatever process it is."""
+    """One rank of one job, in whatever process."""
 
     def __init__(self, job, family, rank, node):
         self.job, self.family, self.rank, self.node = job, family, rank, node
@@ -61,7 +61,8 @@ class Worker:
         self.last_step = 0
         self.ended_well = 0
         self.pushes = 0
-        self.unsettled = collections.deque([0], maxlen=256)  # when it was told of something, lost its process, or got a model
+        # Times at which the worker was told of an error, lost its process, or got a model.
+        self.unsettled = collections.deque([0], maxlen=256)
         self.ends = collections.Counter()
 
     def __str__(self):
@@ -75,7 +76,7 @@ class Worker:
             self.calls.popleft()
 
     def ended(self, line, status):
-        """The open call's end, which that is if the verb hands something in."""
+        """Ends the open call, if the verb makes a contribution."""
         if self.calls and self.calls[-1].status is None and line.verb in ("reduce", "average", "push"):
             call = self.calls[-1]
             call.end_ns, call.status, call.group = line.ns, status, line.group

@@ -21,14 +21,6 @@ SECONDS = 60
 NEEDS_FILE = {"-o", "-MF", "-MT", "-MQ"}  # options of what is written, which is nothing
 
 
-def last_committed():
-    """Paths by when they were last committed, the youngest first; nothing outside a repository."""
-    result = subprocess.run(
-        ["git", "-c", f"safe.directory={tree.ROOT}", "log", "--format=", "--name-only", "-n", "300"],
-        cwd=tree.ROOT, check=False, capture_output=True, text=True)
-    return list(dict.fromkeys(line for line in result.stdout.splitlines() if line))
-
-
 def command(unit, source):
     """What compiles `source` alone, as `unit` is compiled, and writes nothing."""
     words = [word for word in unit.words if not word.endswith("/ccache")]
@@ -46,7 +38,7 @@ def sources_of(build):
                 name = source.relative_to(tree.ROOT).as_posix()
                 if not tidy_check.APART.search(name):
                     found.setdefault(name, command(unit, source))
-    age = {name: position for position, name in enumerate(last_committed())}
+    age = tree.commit_ages()
     return sorted(found.items(), key=lambda item: (age.get(item[0], len(age)), item[0]))
 
 

@@ -30,15 +30,20 @@ class Includes(unittest.TestCase):
 
     def test_a_folder_does_not_include_what_is_above_or_beside_it(self):
         self.assertTrue(includes("base/log.cpp", '"protocol/types.h"'))
-        self.assertTrue(includes("libclient/session.cpp", '"daemon/exchange/buffer.h"'))
-        self.assertTrue(includes("daemon/collectives/all_reduce.h", '"daemon/exchange/buffer.h"'))
+        self.assertTrue(includes("libclient/session.cpp", '"daemon/runtime/buffer.h"'))
+        self.assertTrue(includes("daemon/collectives/all_reduce.h", '"daemon/runtime/buffer.h"'))
+        self.assertTrue(includes("daemon/gpu/gpu_sum.h", '"daemon/members/worker.h"'))
+        self.assertTrue(includes("daemon/members/worker.h", '"daemon/exchange/exchange.h"'))
+        self.assertTrue(includes("daemon/exchange/exchange.cpp", '"daemon/families/rounds/rounds.h"'))
+        self.assertTrue(includes("daemon/families/rounds/rounds.h", '"daemon/families/groups/groups.h"'))
+        self.assertTrue(includes("daemon/families/serving/serving.h", '"daemon/jobs/engine.h"'))
         self.assertTrue(includes("service/controller/core/core.cpp", '"protocol/types.h"'))
         self.assertTrue(includes("examples/trainer.c", '"libclient/session.h"'))
 
     def test_engines_are_seen_only_by_their_own_folder(self):
         self.assertEqual(includes("daemon/control/controller_link.cpp", "<zmq.h>"), [])
         self.assertTrue(includes("daemon/clients/client.cpp", "<zmq.h>"))
-        self.assertTrue(includes("daemon/exchange/groups.cpp", "<ucp/api/ucp.h>"))
+        self.assertTrue(includes("daemon/families/groups/groups.cpp", "<ucp/api/ucp.h>"))
         self.assertTrue(includes("daemon/main.cpp", "<toml++/toml.h>"))
 
     def test_the_core_has_no_clock_and_no_chance(self):

@@ -1,4 +1,4 @@
-// Delivery: what is sent arrives, whole, once, at the receive it is meant for.
+// Delivery: a sent message arrives whole and once, at the receive that it is meant for.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@ namespace pace::transports::conformance {
 template <typename Fabric>
 class Delivery : public Conformance<Fabric> {
   protected:
-    // Around every threshold a transport may have: empty, inline, one segment, eager, rendezvous.
+    // Sizes around every threshold that a transport may have: empty, inline, one segment, eager,
+    // rendezvous.
     static std::vector<size_t> sizes() {
         std::vector<size_t> sizes = {0, 1, 2, 3, 7, 63, 100, 1000, 100'003, 1'000'000, 5'000'011};
         for (size_t power = 64; power <= 4U * 1024 * 1024; power *= 4) {
@@ -42,7 +43,7 @@ TYPED_TEST_P(Delivery, BringsEverySizeWhetherPostedBeforeOrAfterItArrives) {
     for (const bool posted_first : {true, false}) {
         for (const size_t size : this->sizes()) {
             const Tag tag{1, ++slot, 0};
-            // One byte off alignment on both sides.
+            // The memory is one byte off alignment on both sides.
             const auto sent = pattern(size + 1, slot);
             std::vector<std::byte> received(size + 3, std::byte{0x5A});
             const auto into = std::span(received).subspan(2, size);
@@ -123,7 +124,7 @@ TYPED_TEST_P(Delivery, GoesFromEveryNodeToEveryOther) {
         ASSERT_TRUE(this->await_all_ended()) << count;
         EXPECT_EQ(received, sent) << count;
         EXPECT_TRUE(this->lost_.empty());
-        // A fresh set of instances for each count; the old ones leave.
+        // Each count uses new instances. The old ones leave.
         for (size_t i = 0; i < count; ++i) this->nodes_[first + i] = nullptr;
     }
 }
@@ -151,7 +152,8 @@ TYPED_TEST_P(Delivery, LetsACompletionStartTheNextOperation) {
     std::vector<std::byte> ball = pattern(5'000, 1);
     const auto original = ball;
     uint32_t returned = 0;
-    // Node 1 sends back what it gets; node 0 serves again when it has it back.
+    // Node 1 sends the ball back when it gets the ball. Node 0 serves again when it has the ball
+    // back.
     std::function<void(uint32_t)> serve = [&](uint32_t round) {
         this->node(1).receive(this->peer(1, 0), {1, round, 0}, ball,
                               [&, round](base::Result<> got) {
@@ -199,8 +201,8 @@ TYPED_TEST_P(Delivery, KeepsWhatAnInstanceSendsBeforeItIsConnected) {
     const auto large = pattern(this->kLarge, 2);
     this->send(0, 1, {1, 0, 0}, small);
     this->send(0, 1, {1, 1, 0}, large);
-    // Node 1 has no way to say that it has got them; a few turns make it likely, and either order
-    // is right.
+    // Node 1 has no way to say that it has got the messages. A few turns make it likely, and either
+    // order is correct.
     for (int turn = 0; turn < 200; ++turn) this->progress();
     this->connect(1, 0);
     std::vector<std::byte> received_small(small.size());

@@ -1,4 +1,4 @@
-// Failures: peers leave, vanish and come back at any moment; every operation still ends exactly
+// Failures: peers leave, vanish and come back at any moment. Every operation still ends exactly
 // once.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace pace::transports::conformance {
 template <typename Fabric>
 class Failures : public Conformance<Fabric> {
   protected:
-    // Operations of all kinds between all nodes. The buffers live as long as the test.
+    // Starts operations of all kinds between all nodes. The buffers live as long as the test.
     void start_traffic(uint64_t exchange) {
         for (size_t i = 0; i < this->nodes_.size(); ++i) {
             for (size_t j = 0; j < this->nodes_.size(); ++j) {
@@ -63,7 +63,7 @@ TYPED_TEST_P(Failures, DisconnectAtAnyMomentEndsEverything) {
         this->start_traffic(1);
         for (int turn = 0; turn < turns; ++turn) this->progress();
         this->disconnect(0, 1);
-        // The other side may notice or not: it has its own reason to leave.
+        // The other side has its own reason to leave, so it need not notice.
         this->disconnect(1, 0);
         ASSERT_TRUE(this->await_all_ended()) << turns;
     }
@@ -74,7 +74,8 @@ TYPED_TEST_P(Failures, APeerThatWasDisconnectedCanBeConnectedAgain) {
     ASSERT_TRUE(this->cross(0, 1));
     const auto stale = pattern(this->kSmall, 9);
     for (uint64_t round = 1; round <= 5; ++round) {
-        this->send(0, 1, {round, 0, 0}, stale);  // dropped by the disconnect, arrived or not
+        // The disconnect drops this message, whether the message has arrived or not.
+        this->send(0, 1, {round, 0, 0}, stale);
         const PeerId before = this->peer(1, 0);
         this->disconnect(1, 0);
         this->disconnect(0, 1);

@@ -1,11 +1,11 @@
-// Conformance<Fabric>: some transports of one kind in one thread, and every operation under
-// observation.
+// Conformance<Fabric>: some transports of one kind in one thread. The fixture observes every
+// operation.
 //
 // A Fabric makes transports and makes them vanish:
 //     std::unique_ptr<Transport> create();
 //     void vanish(std::unique_ptr<Transport>& transport);   // as if its process had been killed
-// The fixture holds two rules over every test: no completion runs inside a call, and each operation
-// has ended exactly once when its transport is gone. Waiting is progress with a deadline, never a
+// The fixture checks two rules in every test. No completion runs inside a call. Each operation has
+// ended exactly once when its transport is gone. Waiting is progress with a deadline, never a
 // sleep.
 #pragma once
 
@@ -27,7 +27,7 @@
 
 namespace pace::transports::conformance {
 
-// What became of one operation.
+// The outcome of one operation.
 struct Operation {
     int ends = 0;
     std::optional<base::Error> error;
@@ -37,7 +37,8 @@ struct Operation {
     bool failed_with(base::ErrorKind kind) const { return error && error->kind == kind; }
 };
 
-// A buffer whose bytes tell where they belong: two different seeds differ in about every byte.
+// Makes a buffer whose bytes tell where they belong. Buffers of two different seeds differ in about
+// every byte.
 inline std::vector<std::byte> pattern(size_t size, uint64_t seed) {
     std::vector<std::byte> bytes(size);
     uint64_t state = seed * 0x9E3779B97F4A7C15U + 0x2545F4914F6CDD1DU;
@@ -59,10 +60,11 @@ class Conformance : public ::testing::Test {
         size_t node;
         PeerId peer;
         base::ErrorKind kind;
-        size_t unended;  // operations with the peer that had not ended when the handler ran
+        // The number of operations with the peer that had not ended when the handler ran.
+        size_t unended;
     };
 
-    // The index of a new node that knows nobody.
+    // Adds a node without peers. Returns its index.
     size_t add() {
         const size_t index = nodes_.size();
         nodes_.push_back(fabric_.create());
@@ -74,7 +76,7 @@ class Conformance : public ::testing::Test {
         return index;
     }
 
-    // `count` nodes, each connected to all others.
+    // Adds `count` nodes, each connected to all others.
     void add_connected(size_t count) {
         for (size_t i = 0; i < count; ++i) add();
         for (size_t i = 0; i < count; ++i) {
@@ -157,8 +159,8 @@ class Conformance : public ::testing::Test {
         return await([this] { return unended() == 0; });
     }
 
-    // True once a marker has crossed from each node to the other: small messages sent before have
-    // arrived.
+    // Returns true once a marker has crossed from each node to the other. Small messages that were
+    // sent before have then arrived.
     bool cross(size_t a, size_t b) {
         const Tag tag{~uint64_t{0}, next_marker_++, 0};
         std::vector<std::byte> marker(1);
@@ -172,7 +174,7 @@ class Conformance : public ::testing::Test {
                there.ok() && here.ok();
     }
 
-    // Operations of living nodes that have not ended.
+    // The number of operations of living nodes that have not ended.
     size_t unended() const {
         size_t count = 0;
         for (const Record& record : records_)
@@ -213,7 +215,8 @@ class Conformance : public ::testing::Test {
     }
 
     Fabric fabric_;
-    std::deque<Record> records_;  // outlives the transports, whose destructors end operations
+    // The records outlive the transports, whose destructors end operations.
+    std::deque<Record> records_;
     std::vector<Lost> lost_;
     std::vector<std::unique_ptr<Transport>> nodes_;
     std::vector<std::vector<PeerId>> peers_;

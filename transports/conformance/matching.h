@@ -1,4 +1,4 @@
-// Matching: what does not fit is said, and a closed exchange is over.
+// Matching: a message that does not fit is reported, and a closed exchange is over.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@ namespace pace::transports::conformance {
 template <typename Fabric>
 class Matching : public Conformance<Fabric> {
   protected:
-    // Sends `size` bytes with `sent` to a receive with `expected`; both orders of arriving and
-    // posting.
+    // Sends `size` bytes with the tag `sent` to a receive with the tag `expected`. The test covers
+    // both orders of arriving and posting.
     void expect_mismatch(Tag sent, size_t size, Tag expected, size_t expected_size) {
         for (const bool posted_first : {true, false}) {
             sent.slot = expected.slot = next_slot_++;
@@ -96,7 +96,8 @@ TYPED_TEST_P(Matching, DropsWhatArrivesForAClosedExchangeAndLetsItsSenderGoOn) {
     this->send(0, 1, {1, 0, 0}, small);
     this->send(0, 1, {1, 1, 0}, large);
     ASSERT_TRUE(this->cross(0, 1));
-    this->close_exchange(1, 1);  // drops the two that wait
+    // The closing drops the two messages that wait.
+    this->close_exchange(1, 1);
     this->send(0, 1, {1, 2, 0}, small);
     this->send(0, 1, {1, 3, 0}, large);
     ASSERT_TRUE(this->await_all_ended()) << "the sends end, dropped or not";
@@ -115,7 +116,8 @@ TYPED_TEST_P(Matching, EndsTheSendsOfAClosedExchangeThatNobodyHasAskedFor) {
     ASSERT_TRUE(this->await([&] { return unasked.ended(); }));
     EXPECT_TRUE(unasked.failed_with(base::ErrorKind::canceled));
     EXPECT_FALSE(other.ended());
-    // Who asks for it afterwards does not wait for ever, once it closes the exchange at the latest.
+    // A node that asks for the message afterwards does not wait for ever. Its receive ends when the
+    // node closes the exchange, at the latest.
     std::vector<std::byte> received(large.size());
     const Operation& late = this->receive(1, 0, {1, 0, 0}, received);
     const Operation& asked = this->receive(1, 0, {2, 0, 0}, received);

@@ -6,7 +6,7 @@
 
 namespace pace::transports {
 
-MemoryNetwork::MemoryNetwork(std::optional<uint64_t> seed) {
+MemoryNetwork::MemoryNetwork(std::optional<uint64_t> seed, MemoryWays* ways) : ways_(ways) {
     if (seed) random_.emplace(*seed);
 }
 
@@ -36,6 +36,25 @@ void MemoryNetwork::freeze(const MemoryTransport& endpoint) {
 
 void MemoryNetwork::thaw(const MemoryTransport& endpoint) {
     if (Endpoint* found = find(endpoint.id_)) found->frozen = false;
+}
+
+void MemoryNetwork::part(const MemoryTransport& one, const MemoryTransport& other) {
+    Endpoint* const first = find(one.id_);
+    Endpoint* const second = find(other.id_);
+    if (first == nullptr || second == nullptr || !first->alive || !second->alive) return;
+    first->inbox.erase(other.id_);
+    second->inbox.erase(one.id_);
+    first->transport->doom(other.id_, sequence_);
+    second->transport->doom(one.id_, sequence_);
+}
+
+std::optional<base::TimePoint> MemoryNetwork::next_arrival() const {
+    std::optional<base::TimePoint> next;
+    for (const auto& [to, endpoint] : endpoints_)
+        for (const auto& [from, channel] : endpoint.inbox)
+            if (!channel.empty() && (!next || channel.front().arrives < *next))
+                next = channel.front().arrives;
+    return next;
 }
 
 bool MemoryNetwork::progress() {
@@ -79,7 +98,9 @@ void MemoryNetwork::remove(EndpointId id) {
 void MemoryNetwork::post(EndpointId from, EndpointId to, MemoryMessage message) {
     message.sequence = sequence_++;
     Endpoint* endpoint = find(to);
-    if (endpoint != nullptr && endpoint->alive) endpoint->inbox[from].push_back(std::move(message));
+    if (endpoint == nullptr || !endpoint->alive) return;
+    if (ways_ != nullptr) message.arrives = ways_->arrival(from, to, message.size);
+    endpoint->inbox[from].push_back(std::move(message));
 }
 
 }  // namespace pace::transports

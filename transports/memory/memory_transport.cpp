@@ -61,7 +61,7 @@ base::Result<PeerId> MemoryTransport::connect(std::span<const std::byte> address
     if (const auto known = connected_.find(endpoint); known != connected_.end())
         return known->second;
     const auto peer = static_cast<PeerId>(peers_.size());
-    peers_.push_back(Peer{endpoint, false, false, {}, {}});
+    peers_.emplace_back().endpoint = endpoint;
     connected_.emplace(endpoint, peer);
     disconnected_.erase(endpoint);
     return peer;
@@ -187,19 +187,21 @@ bool MemoryTransport::arm() {
                     [](const Peer& p) { return p.doomed && !p.gone; }))
         return false;
     if (std::any_of(arrivals_.begin(), arrivals_.end(), [&](const Arrival& arrival) {
-            return network_.runs(peers_[arrival.receive.peer].endpoint);
+            return network_.passes(peers_[arrival.receive.peer].endpoint, id_, {});
         }))
         return false;
     const auto& inbox = network_.find(id_)->inbox;
     return std::none_of(inbox.begin(), inbox.end(), [&](const auto& channel) {
-        return network_.runs(channel.first) && connected_.contains(channel.first) &&
-               !channel.second.empty();
+        return connected_.contains(channel.first) && !channel.second.empty() &&
+               network_.passes(channel.first, id_, channel.second.front().arrives);
     });
 }
 
-void MemoryTransport::doom(EndpointId endpoint) {
-    if (const auto known = connected_.find(endpoint); known != connected_.end())
-        peers_[known->second].doomed = true;
+void MemoryTransport::doom(EndpointId endpoint, uint64_t at) {
+    const auto known = connected_.find(endpoint);
+    if (known == connected_.end()) return;
+    peers_[known->second].doomed = true;
+    peers_[known->second].doomed_at = at;
 }
 
 bool MemoryTransport::lose_doomed_peers() {
@@ -214,7 +216,8 @@ bool MemoryTransport::lose_doomed_peers() {
 
 void MemoryTransport::lose(PeerId peer, const base::Error& error) {
     end_peer(peer, error);
-    // Queued behind the operations that it ends, so that the handler runs after all of them.
+    // The completion is queued behind the operations that it ends, so that the handler runs after
+    // all of them.
     completions_.push(
         [this, peer](base::Result<> result) {
             if (lost_handler_) lost_handler_(peer, result.error());
@@ -227,7 +230,7 @@ void MemoryTransport::end_peer(PeerId peer, const base::Error& error) {
     if (ended.gone) return;
     ended.gone = true;
     connected_.erase(ended.endpoint);
-    disconnected_.insert(ended.endpoint);
+    disconnected_[ended.endpoint] = ended.doomed_at;
     for (const auto& send : std::exchange(ended.sends, {})) {
         if (send->owner != this) continue;
         send->owner = nullptr;
@@ -247,7 +250,7 @@ void MemoryTransport::end_peer(PeerId peer, const base::Error& error) {
 bool MemoryTransport::finish_arrivals() {
     std::vector<Arrival> ready;
     std::erase_if(arrivals_, [&](Arrival& arrival) {
-        if (!network_.runs(peers_[arrival.receive.peer].endpoint)) return false;
+        if (!network_.passes(peers_[arrival.receive.peer].endpoint, id_, {})) return false;
         ready.push_back(std::move(arrival));
         return true;
     });
@@ -271,17 +274,21 @@ bool MemoryTransport::deliver() {
     return worked;
 }
 
-// Delivers the oldest message that was sent before `sequence_end`, or with a seed the oldest one of
-// a random sender. Messages of a stranger wait until connect() names it.
+// Delivers the oldest message that was sent before `sequence_end`. With a seed, delivers the oldest
+// message of a random sender. Messages of an instance that is not connected wait until connect()
+// names it.
 bool MemoryTransport::deliver_next(uint64_t sequence_end) {
     auto& inbox = network_.find(id_)->inbox;
     std::vector<EndpointId> senders;
     for (auto& [from, channel] : inbox) {
-        if (disconnected_.contains(from)) {
-            for (MemoryMessage& message : std::exchange(channel, {})) end_send(message.send, {});
+        if (const auto gone = disconnected_.find(from); gone != disconnected_.end()) {
+            while (!channel.empty() && channel.front().sequence < gone->second) {
+                end_send(channel.front().send, {});
+                channel.pop_front();
+            }
         }
-        if (channel.empty() || channel.front().sequence >= sequence_end || !network_.runs(from) ||
-            !connected_.contains(from))
+        if (channel.empty() || channel.front().sequence >= sequence_end ||
+            !network_.passes(from, id_, channel.front().arrives) || !connected_.contains(from))
             continue;
         senders.push_back(from);
     }
@@ -301,7 +308,8 @@ void MemoryTransport::take_in(PeerId peer, MemoryMessage message) {
     peers_[peer].heard = base::now();
     if (message.kind == MemoryMessage::Kind::ping) say(peer, MemoryMessage::Kind::pong);
     if (message.kind != MemoryMessage::Kind::message) return;
-    if (message.send != nullptr && message.send->owner == nullptr) return;  // withdrawn
+    if (message.send != nullptr && message.send->owner == nullptr)
+        return;  // the send was withdrawn
     if (closed_.contains(message.tag.exchange)) {
         end_send(message.send, {});
         return;
@@ -310,7 +318,8 @@ void MemoryTransport::take_in(PeerId peer, MemoryMessage message) {
     if (auto receive = receives_.take(key)) {
         match(std::move(*receive), std::move(message));
     } else if (!messages_.put(key, std::move(message))) {
-        peers_[peer].doomed = true;  // two messages for one slot: its sender cannot be trusted
+        // Two messages came for one slot, so their sender cannot be trusted.
+        peers_[peer].doomed = true;
     }
 }
 
@@ -333,7 +342,7 @@ void MemoryTransport::complete_receive(Receive receive, std::span<const std::byt
     completions_.push(std::move(receive.completion), {});
 }
 
-// Ends the send of a large message at its sender, wherever the message came to rest.
+// Ends the send of a large message at its sender, wherever the message is.
 void MemoryTransport::end_send(const std::shared_ptr<MemorySend>& send, base::Result<> result) {
     if (send == nullptr || send->owner == nullptr) return;
     MemoryTransport* owner = std::exchange(send->owner, nullptr);

@@ -1,10 +1,10 @@
-// MemoryTransport: one endpoint of a MemoryNetwork. MemoryNetwork::create() makes it.
+// MemoryTransport: one endpoint of a MemoryNetwork. MemoryNetwork::create() makes the endpoint.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "transports/completion_queue.h"
@@ -18,13 +18,14 @@ namespace pace::transports {
 
 class MemoryTransport final : public Transport {
   public:
-    // Its peers lose it; all that is outstanding ends with ErrorKind::canceled.
+    // Its peers lose this endpoint. All outstanding operations end with ErrorKind::canceled.
     ~MemoryTransport() override;
     MemoryTransport(const MemoryTransport&) = delete;
     MemoryTransport& operator=(const MemoryTransport&) = delete;
 
     std::string_view name() const override { return "memory"; }
     const Address& address() const override { return address_; }
+    EndpointId id() const { return id_; }
     base::Result<PeerId> connect(std::span<const std::byte> address) override;
     void disconnect(PeerId peer) override;
     void give_up(PeerId peer, const base::Error& error) override;
@@ -52,12 +53,14 @@ class MemoryTransport final : public Transport {
     struct Peer {
         EndpointId endpoint = 0;
         bool doomed = false;  // vanished, to be told at the next poll()
-        bool gone = false;    // lost or disconnected
+        // Messages that were sent later are of the next connection.
+        uint64_t doomed_at = std::numeric_limits<uint64_t>::max();
+        bool gone = false;  // lost or disconnected
         base::TimePoint heard{};
         std::vector<std::shared_ptr<MemorySend>> sends;
     };
 
-    // A matched large message: its bytes come at the next poll() at which its sender runs.
+    // A matched large message. Its bytes come at the next poll() during which its sender runs.
     struct Arrival {
         Receive receive;
         std::shared_ptr<MemorySend> send;
@@ -66,7 +69,7 @@ class MemoryTransport final : public Transport {
     MemoryTransport(MemoryNetwork& network, EndpointId id);
 
     Peer* usable_peer(PeerId peer, Completion& completion);
-    void doom(EndpointId endpoint);
+    void doom(EndpointId endpoint, uint64_t at = std::numeric_limits<uint64_t>::max());
     bool lose_doomed_peers();
     void lose(PeerId peer, const base::Error& error);
     void end_peer(PeerId peer, const base::Error& error);
@@ -84,7 +87,8 @@ class MemoryTransport final : public Transport {
     Address address_;
     std::vector<Peer> peers_;
     std::unordered_map<EndpointId, PeerId> connected_;
-    std::unordered_set<EndpointId> disconnected_;
+    // Whose messages are dropped, of those that were sent before this number.
+    std::unordered_map<EndpointId, uint64_t> disconnected_;
     MatchTable<Receive> receives_;
     MatchTable<MemoryMessage> messages_;
     std::vector<Arrival> arrivals_;

@@ -29,7 +29,7 @@ class ShuffledMemoryFabric : public MemoryFabric {
 using MemoryFabrics = ::testing::Types<MemoryFabric, ShuffledMemoryFabric<1>,
                                        ShuffledMemoryFabric<2>, ShuffledMemoryFabric<3>>;
 
-// The slots in the order in which node 2 gets them from nodes 0 and 1.
+// Returns the slots in the order in which node 2 gets them from nodes 0 and 1.
 std::string order_of_arrival(std::optional<uint64_t> seed) {
     MemoryNetwork network(seed);
     const auto a = network.create();
@@ -105,7 +105,7 @@ TEST(MemoryNetwork, EndpointsRunAsPollersOfAnEventLoop) {
         EXPECT_TRUE(result);
         (*loop)->stop();
     });
-    // The loop would sleep for ever if arm() overlooked the message.
+    // If arm() overlooked the message, the loop would sleep for ever.
     const base::Timer sending = (*loop)->run_after(std::chrono::milliseconds(2), [&] {
         a->send(a_to_b, {1, 0, 0}, {}, {});
     });

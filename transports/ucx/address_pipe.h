@@ -1,4 +1,5 @@
-// Addresses over a stream socket, for tests and measurements that start a second process.
+// Sends and receives addresses over a stream socket, for tests and measurements that start a second
+// process.
 #pragma once
 
 #include <unistd.h>

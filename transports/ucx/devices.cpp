@@ -47,7 +47,8 @@ struct Interface {
     std::string name;
     bool up = false;
     bool loopback = false;
-    std::vector<IpAddress> addresses;  // IPv4 first, in the kernel's order: UCX takes the first
+    // IPv4 addresses come first, in the kernel's order. UCX takes the first address.
+    std::vector<IpAddress> addresses;
 };
 
 std::string to_text(const IpAddress& address) {
@@ -102,7 +103,7 @@ base::Result<std::vector<Interface>> list_interfaces() {
     return interfaces;
 }
 
-// "lo (127.0.0.1, ::1), eth0 (10.77.0.3), eth1 (down)"
+// Returns a text like "lo (127.0.0.1, ::1), eth0 (10.77.0.3), eth1 (down)".
 std::string describe(const std::vector<Interface>& interfaces) {
     std::vector<std::string> parts;
     for (const Interface& interface : interfaces) {
@@ -169,7 +170,7 @@ base::Result<std::string> resolve_subnet(std::string_view text, const Subnet& su
                       describe(interfaces));
 }
 
-// Between commas; an empty text is one empty word.
+// Returns the words between commas. An empty text is one empty word.
 std::vector<std::string_view> words_of(std::string_view text) {
     std::vector<std::string_view> words;
     for (size_t begin = 0; begin <= text.size();) {

@@ -1,4 +1,4 @@
-// Which interfaces the data plane uses, from what an operator writes.
+// The choice of the data plane's interfaces from an operator's text.
 #pragma once
 
 #include <string>
@@ -8,16 +8,19 @@
 
 namespace pace::transports {
 
-// The UcxOptions::net_devices for a comma-separated list of interface names ("eth0"), addresses
-// ("10.77.0.3") and subnets ("10.77.0.0/24", "fd00::/64"). Empty means loopback alone. Never all interfaces.
+// Returns the UcxOptions::net_devices for a comma-separated list of interface names ("eth0"),
+// addresses ("10.77.0.3") and subnets ("10.77.0.0/24", "fd00::/64"). An empty text means loopback
+// alone. The result never means all interfaces.
 //
-// UCX listens on the first address of an interface (IPv4 before IPv6); an address or subnet that names another
-// one is refused, because UCX would listen elsewhere than asked.
-// Fails with ErrorKind::invalid for what is none of the three, ErrorKind::not_found, with the interfaces that
-// exist, if nothing on this host fits. Any thread; asks the kernel, does not block.
+// UCX listens on the first address of an interface (IPv4 before IPv6). An address or subnet that
+// names another address of the interface is refused, because UCX would listen elsewhere than asked.
+// Fails with ErrorKind::invalid if a word is none of the three. Fails with ErrorKind::not_found,
+// and lists the existing interfaces, if nothing on this host fits. Any thread may call this
+// function. It asks the kernel and does not block.
 base::Result<std::string> resolve_devices(std::string_view interface_or_subnet);
 
-// Whether all of these, as resolve_devices() gives them, are loopback: nobody on another machine reaches them.
+// Whether all of these interfaces are loopback interfaces. `devices` is a result of
+// resolve_devices(). Other machines cannot reach a loopback interface.
 bool are_loopback(std::string_view devices);
 
 }  // namespace pace::transports

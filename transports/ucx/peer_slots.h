@@ -1,8 +1,10 @@
-// PeerSlots: peer ids, and what each of them leads to.
+// PeerSlots: peer ids, and the value to which each id leads.
 //
-// An id is a slot, and in its upper bits how many peers had the slot before. So no id is given twice (transport.h): what still
-// carries the id of a peer that has left finds nobody. There are as many slots as there were peers at one time, however many
-// came and went; one slot more for each kUsesMax peers, because a slot whose ids have all been given is not used again.
+// The lower bits of an id are a slot. The upper bits count how many peers had the slot before. No
+// id is therefore given twice (transport.h): a message with the id of a peer that has left finds no
+// peer. The number of slots is the largest number of peers at one time, however many peers came and
+// went. One slot is added for each kUsesMax peers, because a slot whose ids have all been given is
+// not used again.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +24,7 @@ class PeerSlots {
 
     bool full() const { return free_.empty() && slots_.size() == kSlotsMax; }
 
-    // The id of a new peer, which leads to `value`. There must be room.
+    // Returns the id of a new peer. The id leads to `value`. There must be room.
     PeerId add(T& value) {
         if (free_.empty()) {
             slots_.push_back({static_cast<PeerId>(slots_.size()), &value});
@@ -36,13 +38,13 @@ class PeerSlots {
         return slot.peer;
     }
 
-    // The peer has left. It was one.
+    // The peer has left. `peer` must be present.
     void remove(PeerId peer) {
         slots_[slot_of(peer)].value = nullptr;
         if (peer / kSlotsMax + 1 < kUsesMax) free_.push_back(slot_of(peer));
     }
 
-    // Null if the peer has left, or never was one.
+    // Returns null if the peer has left or never was a peer.
     T* find(PeerId peer) const {
         if (slot_of(peer) >= slots_.size()) return nullptr;
         const Slot& slot = slots_[slot_of(peer)];
@@ -54,7 +56,7 @@ class PeerSlots {
         return slot_of(peer) < slots_.size() && peer <= slots_[slot_of(peer)].peer;
     }
 
-    // Those that have not left.
+    // The peers that have not left.
     std::vector<PeerId> present() const {
         std::vector<PeerId> peers;
         for (const Slot& slot : slots_)
@@ -66,7 +68,7 @@ class PeerSlots {
 
   private:
     struct Slot {
-        PeerId peer = 0;  // the last one that had it
+        PeerId peer = 0;  // the last peer that had the slot
         T* value = nullptr;
     };
 

@@ -1,4 +1,5 @@
-// PeerTraffic: messages without end with one peer, both ways, each checked. For tests with several processes.
+// PeerTraffic: exchanges messages with one peer without end, in both directions, and checks each
+// message. It serves tests with several processes.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ class PeerTraffic {
         }
     }
 
-    // From now on ended operations start no others.
+    // From now on, ended operations start no new ones.
     void stop() { stopped_ = true; }
 
     uint64_t under_way() const { return started_ - ended_; }
@@ -42,7 +43,7 @@ class PeerTraffic {
                                  : (exchange % 3 == 1 ? size_t{77} : size_t{60'000});
     }
 
-    // Any other byte tells that a message went astray.
+    // The byte that fills a message. Any other byte tells that a message went astray.
     static std::byte fill(uint64_t exchange, uint32_t slot) {
         return static_cast<std::byte>(exchange * 31 + slot * 7 + 1);
     }

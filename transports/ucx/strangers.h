@@ -1,6 +1,8 @@
-// Strangers: what instances sent that are not connected yet. A peer may know this node before this node knows it.
+// Strangers: messages from instances that are not connected yet. A peer may know this node before
+// this node knows the peer.
 //
-// Bounded, because anyone may connect: per instance by bytes, in all by instances, the oldest forgotten first.
+// The memory is bounded, because anyone may connect. The bytes of each instance are bounded, and
+// the number of instances is bounded. The oldest instance is forgotten first.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +30,12 @@ class Strangers {
     struct Stranger {
         std::vector<Message> messages;
         size_t bytes = 0;
-        bool overflowed = false;  // something is missing
+        bool overflowed = false;  // a message is missing
     };
 
     void keep(const wire::Header& header, std::span<const std::byte> bytes) {
-        // Only messages wait for a receive; the rest says nothing to those who do not know each other.
+        // Only messages wait for a receive. The other kinds mean nothing between instances that do
+        // not know each other.
         if (header.kind != wire::Kind::eager && header.kind != wire::Kind::offer) return;
         auto [entry, is_new] = strangers_.try_emplace(header.instance);
         if (is_new) {

@@ -12,9 +12,11 @@ using base::make_error;
 
 namespace {
 
-// Closing endpoints by force is quick but not always immediate. A guess, never reached so far.
+// Closing endpoints by force is quick but not always immediate. The number is a guess that was
+// never reached so far.
 constexpr int kCloseTurns = 1000;
-// A guess: well below the time for which a connection may be stuck, and no work to speak of.
+// A guess: the time is well below the time for which a connection may be stuck, and the looks cost
+// little.
 constexpr base::Duration kLookAtSocketsEvery = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -47,7 +49,8 @@ void UcxEngine::end() {
     const base::Error error = has_ended();
     for (const PeerId peer : peers_.present()) end_peer(peer, error);
     peers_.close_all();
-    // Closing is quick but not always immediate. What UCX has not given back by then it frees with the worker.
+    // Closing is quick but not always immediate. The memory that UCX has not given back by then is
+    // freed with the worker.
     for (int turn = 0; turn < kCloseTurns && !outbox_.idle(); ++turn)
         ucp_worker_progress(worker_->handle());
     worker_->destroy();
@@ -89,7 +92,8 @@ void UcxEngine::give_up(PeerId peer, const base::Error& error) {
     if (ended_ || peers_.gone(peer)) return;
     peers_.fail(peer, error);
     lose_failed_peers();
-    // The endpoint is closed: UCX gives back what it holds of the user's, without waiting for anybody.
+    // The endpoint is closed. UCX gives back the user's memory that it holds, without waiting for
+    // any peer.
     for (int turn = 0; turn < kCloseTurns && outbox_.sends_to(peer); ++turn)
         ucp_worker_progress(worker_->handle());
 }
@@ -101,7 +105,8 @@ void UcxEngine::send(PeerId peer, Tag tag, std::span<const std::byte> bytes,
 
 void UcxEngine::receive(PeerId peer, Tag tag, std::span<std::byte> bytes, Completion completion) {
     if (!usable(peer, completion)) return;
-    // A receive alone must notice that its peer has gone, so it opens the connection like a send.
+    // A receive alone must notice that its peer has gone. It therefore opens the connection like a
+    // send.
     if (peers_.link(peer).endpoint == nullptr) outbox_.hello(peer);
     inbox_.receive(Receive{peer, tag, bytes, std::move(completion)});
 }
@@ -126,7 +131,8 @@ void UcxEngine::set_peer_lost_handler(PeerLostHandler handler) {
 
 bool UcxEngine::poll() {
     if (ended_) return completions_.run();
-    // Bounded, so that a peer that sends without end does not keep the loop from its other work.
+    // The turns are bounded, so that a peer that sends without end does not keep the loop from its
+    // other work.
     constexpr int kTurnsMax = 32;
     int turns = 0;
     while (turns < kTurnsMax && ucp_worker_progress(worker_->handle()) != 0) {
@@ -140,8 +146,8 @@ bool UcxEngine::poll() {
     return completions_.run() || worked;
 }
 
-// Those that this side opens at once. Others open some, too, and UCX opens some anew: these when something has happened, but
-// not each time.
+// Bounds connections that this side opens at once. Other sides open connections, too, and UCX opens
+// some anew. Those connections are bounded when something has happened, but not each time.
 bool UcxEngine::bound_connections(bool worked) {
     if (!sockets_) return false;
     sockets_changed_ = sockets_changed_ || worked;
@@ -149,7 +155,8 @@ bool UcxEngine::bound_connections(bool worked) {
     if (!opened && !(sockets_changed_ && base::now() >= sockets_due_)) return false;
     sockets_changed_ = false;
     sockets_due_ = base::now() + kLookAtSocketsEvery;
-    // It worked when the transport was made. A connection that the kernel refuses to bound works as well as it can.
+    // Bounding worked when the transport was made. A connection that the kernel refuses to bound
+    // works as well as it can.
     [[maybe_unused]] const auto bounded = sockets_->bound();
     return true;
 }
@@ -164,7 +171,8 @@ bool UcxEngine::arm() {
 ucs_status_t UcxEngine::on_active_message(void* engine, const void* header, size_t header_length,
                                           void* data, size_t length,
                                           const ucp_am_recv_param_t* param) {
-    // Peers send nothing by UCX's own rendezvous; whoever does is told that it is not wanted.
+    // Peers send nothing by UCX's own rendezvous. UCX tells a sender that does so that its message
+    // is not wanted.
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) return UCS_OK;
     auto* self = static_cast<UcxEngine*>(engine);
     const UcxOutbox::Arrival arrival(self->outbox_);
@@ -194,7 +202,7 @@ bool UcxEngine::lose_failed_peers() {
     bool worked = false;
     for (const uint64_t instance : peers_.take_failed()) {
         UcxPeers::Link* link = peers_.find(instance);
-        // One that was closed meanwhile, and maybe made anew.
+        // The link was closed meanwhile, and maybe made anew.
         if (link == nullptr || !link->error) continue;
         if (const std::optional<PeerId> peer = link->peer) {
             const base::Error error =
@@ -209,8 +217,8 @@ bool UcxEngine::lose_failed_peers() {
     return worked;
 }
 
-// The handler runs after all operations with the peer, so it waits for those that UCX still holds, and is queued
-// behind those that have just ended.
+// The handler must run after all operations with the peer. It therefore waits for the operations
+// that UCX still holds, and is queued behind the operations that have just ended.
 void UcxEngine::tell_lost_peers() {
     std::erase_if(untold_, [this](Lost& lost) {
         if (outbox_.sends_to(lost.peer)) return false;
@@ -224,7 +232,7 @@ void UcxEngine::tell_lost_peers() {
 }
 
 void UcxEngine::end_peer(PeerId peer, const base::Error& error) {
-    // Inbox first: it refuses what the peer has offered, while the peer is still one.
+    // The inbox comes first. It refuses the peer's offers, which needs the peer to be still there.
     inbox_.end_peer(peer, error);
     outbox_.end_peer(peer, error);
     peers_.leave(peer);

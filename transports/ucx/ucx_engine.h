@@ -1,4 +1,5 @@
-// UcxEngine: the UcxTransport itself. Wires worker, peers, outbox and inbox, and decides when a peer is lost.
+// UcxEngine: the UcxTransport itself. It connects worker, peers, outbox and inbox, and decides when
+// a peer is lost.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,7 @@ class UcxEngine final : public UcxTransport {
     UcxEngine(const UcxEngine&) = delete;
     UcxEngine& operator=(const UcxEngine&) = delete;
 
-    // Installs the handler of active messages; once, before anything arrives.
+    // Installs the handler of active messages. Call this method once, before anything arrives.
     base::Result<> listen();
 
     std::string_view name() const override { return "ucx"; }
@@ -68,9 +69,11 @@ class UcxEngine final : public UcxTransport {
     CompletionQueue completions_;
     bool ended_ = false;
     PeerLostHandler lost_handler_;
-    std::vector<Lost> untold_;           // UCX has not given back all their memory
-    std::optional<UcxSockets> sockets_;  // over TCP alone
-    bool sockets_changed_ = false;       // possibly: something happened since they were looked at
+    // Lost peers whose loss is not told yet, because UCX has not given back all their memory.
+    std::vector<Lost> untold_;
+    std::optional<UcxSockets> sockets_;  // only if TCP is the transport
+    // The sockets may have changed: something happened since they were last looked at.
+    bool sockets_changed_ = false;
     base::TimePoint sockets_due_{};
     UcxPeers peers_;
     UcxOutbox outbox_;

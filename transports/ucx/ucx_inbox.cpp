@@ -53,7 +53,7 @@ void UcxInbox::on_message(std::span<const std::byte> header_untrusted,
     if (header_untrusted.size() != sizeof(header)) return;  // no instance to hold responsible
     std::memcpy(&header, header_untrusted.data(), sizeof(header));
     if (base::attempt([&] { on_message(header, bytes_untrusted); })) return;
-    // UCX, which calls this, knows no exceptions.
+    // UCX calls this method and knows no exceptions.
     UcxPeers::Link* link = peers_.find(header.instance);
     if (link != nullptr) peers_.fail(*link, base::out_of_memory());
 }
@@ -175,7 +175,7 @@ void UcxInbox::take_data(PeerId peer, const wire::Header& header,
                          std::span<const std::byte> bytes) {
     const auto entry = arriving_.find(header.ticket);
     if (entry == arriving_.end())
-        return;  // its receive ended with an earlier connection to this instance
+        return;  // the receive ended with an earlier connection to this instance
     Arriving& arriving = entry->second;
     const size_t size = arriving.receive.bytes.size();
     if (arriving.receive.peer != peer || header.argument > size ||
@@ -204,7 +204,7 @@ void UcxInbox::complete(Receive receive) {
     completions_.push(std::move(receive.completion), {});
 }
 
-// Done with a message, received or not: lets its sender go on.
+// The message is done with, received or not. Its sender may go on.
 void UcxInbox::drop(const Arrived& message) {
     UcxPeers::Link& link = peers_.link(message.peer);
     if (message.offered) {

@@ -1,4 +1,5 @@
-// UcxInbox: what arrives. Matches messages with receives, keeps those that nobody has asked for yet.
+// UcxInbox: the messages that arrive. The inbox matches messages with receives and keeps the
+// messages that nobody has asked for yet.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +27,27 @@ class UcxInbox {
     UcxInbox(const UcxInbox&) = delete;
     UcxInbox& operator=(const UcxInbox&) = delete;
 
-    // The peer exists and is not gone.
+    // The peer must exist and must not be gone.
     void receive(Receive receive);
     void close_exchange(uint64_t exchange);
 
-    // How many messages there are that nobody has asked for yet.
+    // The number of messages that nobody has asked for yet.
     size_t kept() const { return messages_.size(); }
 
-    // One active message, as UCX hands it over: the bytes are UCX's and are valid during the call.
+    // Handles one active message from UCX. The bytes belong to UCX and are valid during the call.
     // If there is no memory for the message, its peer is lost.
     void on_message(std::span<const std::byte> header_untrusted,
                     std::span<const std::byte> bytes_untrusted);
 
-    // Takes in what the peer's instance sent before it was connected.
+    // Takes in the messages that the peer's instance sent before it was connected.
     void on_connected(PeerId peer);
 
-    // Receives from the peer end with `error`, and what it sent is dropped.
+    // Ends receives from the peer with `error` and drops the messages of the peer.
     void end_peer(PeerId peer, const base::Error& error);
 
   private:
     void on_message(const wire::Header& header, std::span<const std::byte> bytes_untrusted);
-    // A message that nobody has asked for yet: its bytes, or the ticket under which it is offered.
+    // A message that nobody has asked for yet. It has its bytes, or the ticket of its offer.
     struct Arrived {
         PeerId peer = 0;
         Tag tag;

@@ -118,7 +118,7 @@ void UcxOutbox::on_accept(PeerId peer, uint64_t ticket_untrusted, uint64_t recei
     go_on(send->first, send->second);
 }
 
-// An offer that waits to be sent, or is in UCX's hands, has none of the user's memory.
+// An offer that waits to be sent, or that UCX holds, uses none of the user's memory.
 void UcxOutbox::close_exchange(uint64_t exchange) {
     std::vector<uint64_t> unasked;
     for (const auto& [ticket, send] : sends_)
@@ -185,7 +185,8 @@ wire::Header UcxOutbox::make_header(wire::Kind kind) const {
     return header;
 }
 
-// Sends, or lets it wait behind what waits for the peer already (Posting::refused).
+// Sends the message, or lets it wait behind the messages that wait for the peer already
+// (Posting::refused).
 UcxOutbox::Posting UcxOutbox::post(PeerId peer, const wire::Header& header,
                                    std::span<const std::byte> bytes, uint64_t ticket) {
     if (holds()) {
@@ -225,7 +226,7 @@ UcxOutbox::Posting UcxOutbox::post_now(UcxPeers::Link& link, const wire::Header&
                         bytes.data(), bytes.size(), &params);
     if (UCS_PTR_IS_PTR(request)) {
         ++posted_;
-        // on_posted() has it from now on.
+        // on_posted() owns the post from now on.
         [[maybe_unused]] Post* lent = post.release();
         return Posting::pending;
     }
@@ -277,9 +278,10 @@ void UcxOutbox::give_post(std::unique_ptr<Post> post) {
     spare_posts_.push_back(std::move(post));
 }
 
-// Takes a send as far as it goes now. It may be gone afterwards.
+// Takes a send as far as it goes now. The send may be gone afterwards.
 void UcxOutbox::go_on(uint64_t ticket, Send& send) {
-    // No more than a window at a time, even while the wire takes everything: the others want their turn.
+    // One turn sends no more than a window, even while the wire takes everything, so that other
+    // sends get their turn.
     for (unsigned turn = 0; send.accepted && !send.refused && !send.error && turn < kWindow;
          ++turn) {
         if (send.posted >= kWindow || send.next_offset == send.bytes.size()) break;

@@ -1,4 +1,4 @@
-// UcxOutbox: what UCX did not take, or may not be given yet, and what becomes of it.
+// UcxOutbox: the messages that UCX did not take or may not be given yet.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,7 @@ void UcxOutbox::send_held(const Held& held) {
     const Posting posting =
         post(*held.peer, held.message.header, held.message.bytes, held.message.ticket);
     const auto send = sends_.find(held.message.ticket);
-    // It is counted as one that waits.
+    // The message still counts as waiting.
     if (posting == Posting::pending || posting == Posting::refused || send == sends_.end()) return;
     --send->second.posted;
     go_on(send->first, send->second);
@@ -60,7 +60,7 @@ bool UcxOutbox::resume() {
     return moved;
 }
 
-// Sends what waits for the peer, as far as UCX takes it.
+// Sends the messages that wait for the peer, as far as UCX takes them.
 bool UcxOutbox::retry(PeerId peer) {
     bool moved = false;
     for (auto waiting = waiting_.find(peer); waiting != waiting_.end();
@@ -82,12 +82,13 @@ bool UcxOutbox::retry(PeerId peer) {
     return moved;
 }
 
-// The kernel ends a connection whose bytes are not acknowledged. It knows nothing of one that is open and that UCX does not
-// use: its other end never answered, or was lost while the two agreed upon it.
+// Loses peers whose connection takes nothing. The kernel ends a connection whose bytes are not
+// acknowledged. The kernel does not know of a connection that is open and that UCX does not use:
+// its other end never answered, or was lost while the two ends agreed upon the connection.
 void UcxOutbox::lose_unmoved() {
     if (waiting_.empty()) return;
     const base::TimePoint now = base::now();
-    // A process that stood still itself has not tried.
+    // A process that stood still has not tried to send.
     const bool stood_still = now - looked_ >= unmoved_max_;
     looked_ = now;
     for (auto& [peer, line] : waiting_) {

@@ -1,8 +1,9 @@
-// A process for tests to kill and to freeze: usage ucx_peer_process FD PEERS.
+// A process that tests kill and freeze. Usage: ucx_peer_process FD PEERS.
 //
-// Over FD it writes its address and reads those of PEERS peers. Then it talks to each without end, and expects the
-// same of them: message n is exchange n, slot 0 from here, slot 1 from there, message_size(n) bytes. It ends when it
-// has lost all of them, or when FD closes.
+// The process writes its address to FD and reads the addresses of PEERS peers from it. It then
+// exchanges messages with each peer without end: message n is exchange n with message_size(n)
+// bytes, slot 0 from this process and slot 1 from the peer. The process ends when it has lost all
+// peers, or when FD closes.
 #include <poll.h>
 
 #include <cstdlib>

@@ -13,7 +13,8 @@ using base::make_error;
 
 namespace {
 
-// FNV-1a: against accidents. Against malice, addresses travel on the control plane, which is authenticated.
+// Computes the digest FNV-1a, which detects accidental damage. Addresses travel on the
+// authenticated control plane, which protects them from malicious changes.
 uint64_t digest_of(std::span<const std::byte> bytes) {
     uint64_t digest = 0xCBF2'9CE4'8422'2325U;
     for (const std::byte byte : bytes)

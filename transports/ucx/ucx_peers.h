@@ -1,9 +1,11 @@
-// UcxPeers: the instances that were connected, and the UCX endpoint that leads to each.
+// UcxPeers: the instances that were connected, and the UCX endpoint that leads to each instance.
 //
-// A peer is what the user of the transport sees: it begins with connect() and ends with disconnect() or its loss. A
-// link is what UCX sees: an endpoint to an instance. The link outlives the peer when the user disconnects, so that
-// late offers can be refused and a later connect() finds it open; it ends with the instance. UCX tells of that end if there is
-// an endpoint. Of the links that have neither a peer nor an endpoint the last kUnusedMax are kept.
+// A peer is what the user of the transport sees. A peer begins with connect() and ends with
+// disconnect() or its loss. A link is what UCX sees: an endpoint to an instance. If the user
+// disconnects, the link outlives the peer. Late offers can then be refused, and a later connect()
+// finds the link open. The link ends with the instance. UCX reports the end of the instance if
+// there is an endpoint. Links that have neither a peer nor an endpoint are kept up to a number: the
+// last kUnusedMax.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -28,7 +30,7 @@ namespace pace::transports {
 
 class UcxPeers {
   public:
-    // A guess: more than nodes that restart at one time.
+    // A guess: the number is larger than the number of nodes that restart at one time.
     static constexpr size_t kUnusedMax = 64;
 
     struct Link {
@@ -39,17 +41,21 @@ class UcxPeers {
         std::optional<PeerId> peer;        // none after disconnect()
         std::optional<base::Error> error;  // set once: the link is to be closed
 
-        // Eager bytes since the link began, kEagerCharge included. How far this instance is ahead
-        // of the other is sent - returned; it must not exceed the other's window.
+        // Eager bytes since the link began. Each message also counts kEagerCharge. This instance is
+        // ahead of the other by eager_sent - eager_returned. The difference must not exceed the
+        // other's window.
         uint64_t eager_window = 0;
         uint64_t eager_sent = 0;
         uint64_t eager_returned = 0;
-        uint64_t eager_taken = 0;     // of the other's, by this instance
-        uint64_t eager_reported = 0;  // what the other was told of that
+        // The number of the other's eager bytes that this instance has taken.
+        uint64_t eager_taken = 0;
+        // The value of eager_taken that the other instance was told last.
+        uint64_t eager_reported = 0;
 
-        size_t unexpected_bytes = 0;  // of the peer's messages that nobody has asked for yet
+        // The bytes of the peer's messages that nobody has asked for yet.
+        size_t unexpected_bytes = 0;
 
-        base::TimePoint heard{};  // the last message
+        base::TimePoint heard{};  // when the last message came
     };
 
     UcxPeers(UcxWorker& worker, const UcxOptions& options, uint64_t instance);
@@ -59,7 +65,7 @@ class UcxPeers {
     // This instance's address for others.
     const Address& address() const { return address_; }
 
-    // How far ahead others may be, as the address tells them.
+    // How far ahead others may be. The address tells others this number.
     uint64_t eager_window() const { return eager_window_; }
 
     struct Connected {
@@ -67,10 +73,11 @@ class UcxPeers {
         bool is_new = false;
     };
 
-    // The peer behind `address`, made if need be. No bytes move.
+    // Returns the peer behind `address`. Makes the peer if there is none. No bytes move.
     base::Result<Connected> connect(std::span<const std::byte> address);
 
-    // Whether connect() ever gave the id; whether no peer has it now.
+    // exists() tells whether connect() ever gave the id. gone() tells whether no peer has the id
+    // now.
     bool exists(PeerId peer) const { return by_id_.was_given(peer); }
     bool gone(PeerId peer) const { return by_id_.find(peer) == nullptr; }
     std::vector<PeerId> present() const { return by_id_.present(); }
@@ -79,33 +86,34 @@ class UcxPeers {
     Link& link(PeerId peer) { return *by_id_.find(peer); }
     const Link& link(PeerId peer) const { return *by_id_.find(peer); }
 
-    // The link to an instance, if there is one, with a peer or without.
+    // Returns the link to an instance, if there is one. The link may have no peer.
     Link* find(uint64_t instance);
 
-    // Whether an instance was a peer not long ago, and its link is closed.
+    // Whether an instance was a peer not long ago and its link is closed.
     bool departed(uint64_t instance) const { return departed_.contains(instance); }
 
-    // The link's endpoint, made if need be.
+    // Returns the link's endpoint. Makes the endpoint if there is none.
     base::Result<ucp_ep_h> endpoint(Link& link);
 
     // Whether an endpoint was made since the last call.
     bool take_opened() { return std::exchange(opened_, false); }
     bool has_opened() const { return opened_; }
 
-    // Remembers that the link has failed, for take_failed(): never acts, so it may be called from anywhere.
+    // Remembers that the link has failed, for take_failed(). The method takes no other action, so
+    // it may be called from anywhere.
     void fail(Link& link, base::Error error);
     void fail(PeerId peer, base::Error error);
     bool has_failed() const { return !failed_.empty(); }
     std::vector<uint64_t> take_failed() { return std::exchange(failed_, {}); }
 
-    // The peer is gone; its link stays.
+    // The peer is gone. Its link stays.
     void leave(PeerId peer);
 
-    // Closes the endpoint by force, and forgets the link. No peer uses it any more.
+    // Closes the endpoint by force and forgets the link. No peer may use the link any more.
     void close(Link& link);
     void close_all();
 
-    // What is kept, for tests.
+    // The numbers of slots and links that are kept, for tests.
     size_t slots() const { return by_id_.slots(); }
     size_t links() const { return links_.size(); }
 
@@ -118,9 +126,10 @@ class UcxPeers {
     size_t segment_bytes_;
     uint64_t eager_window_;
     Address address_;
-    std::unordered_map<uint64_t, std::unique_ptr<Link>> links_;  // UCX holds pointers to them
+    // UCX holds pointers to the links.
+    std::unordered_map<uint64_t, std::unique_ptr<Link>> links_;
     PeerSlots<Link> by_id_;
-    // Instances whose link had no endpoint when their peer left, the oldest first.
+    // Instances whose link had no endpoint when their peer left. The oldest instance is first.
     std::deque<uint64_t> unused_;
     RecentIds departed_;
     std::vector<uint64_t> failed_;

@@ -1,4 +1,5 @@
-// Peers that come and go, many times over, without a connection: nothing that is kept of them adds up.
+// Peers that come and go many times over, without a connection. What is kept of the peers must not
+// add up.
 #include "transports/ucx/ucx_peers.h"
 
 #include <cstring>
@@ -19,7 +20,8 @@ using base::make_error;
 
 constexpr uint64_t kOwnInstance = 1;
 
-// Peers with their inbox and outbox as the engine has them. What they would send is never given to UCX.
+// Peers with their inbox and outbox, as the engine has them. The messages to send are never given
+// to UCX.
 class UcxPeersTest : public ::testing::Test {
   protected:
     UcxPeersTest() : worker_(make_worker()) {}
@@ -48,7 +50,7 @@ class UcxPeersTest : public ::testing::Test {
         return connected->peer;
     }
 
-    // As the engine does when a peer is disconnected.
+    // Ends a peer as the engine does when a peer is disconnected.
     void end_peer(PeerId peer) {
         const base::Error error = make_error(ErrorKind::unavailable, "the test ends it");
         inbox_.end_peer(peer, error);
@@ -58,7 +60,7 @@ class UcxPeersTest : public ::testing::Test {
         }
     }
 
-    // As when it is lost: its link ends with it.
+    // Loses a peer as the engine does. The peer's link ends with it.
     void lose(PeerId peer) {
         UcxPeers::Link& link = peers_.link(peer);
         end_peer(peer);
@@ -90,7 +92,8 @@ TEST_F(UcxPeersTest, OnesThatRestartAgainAndAgainTakeNoMoreRoomThanOne) {
     for (uint64_t instance = 100; instance < 1100; ++instance) {
         const PeerId peer = connect(address_of(instance));
         EXPECT_NE(peer, before);
-        // Almost all that is kept of a peer's messages: the next one begins with the same room.
+        // The message takes almost all of the room for a peer's messages. The next message finds
+        // the same room.
         arrive(instance, 1, 99'000);
         EXPECT_GT(peers_.link(peer).unexpected_bytes, 99'000U);
         EXPECT_FALSE(peers_.has_failed());
@@ -121,7 +124,8 @@ TEST_F(UcxPeersTest, OneThatIsDisconnectedAgainAndAgainKeepsItsLinkAndItsRoom) {
     EXPECT_EQ(peers_.links(), 1U);
 }
 
-// One that died is connected anew at its old address, where nobody answers, until the controller tells the new one.
+// A peer that died is connected anew at its old address, where nobody answers, until the controller
+// tells the new address.
 TEST_F(UcxPeersTest, LinksThatWereNeverOpenedAreForgottenWhenThereAreMany) {
     const PeerId stays = connect(address_of(50));
     for (uint64_t instance = 100; instance < 1100; ++instance)

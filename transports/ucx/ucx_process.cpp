@@ -16,8 +16,8 @@
 #include <vector>
 
 extern "C" {
-// From ucs/debug/debug.h, which does not compile as C++: restores what the signal had when libucs was
-// loaded.
+// Declared in ucs/debug/debug.h, which does not compile as C++. The function restores the handler
+// that the signal had when libucs was loaded.
 void ucs_debug_disable_signal(int signal_number);
 }
 
@@ -28,7 +28,7 @@ namespace {
 constexpr auto* kHandlers = "UCX_HANDLE_ERRORS";
 constexpr auto* kMemoryHooks = "UCX_MEM_EVENTS";
 
-// A handler that someone else has installed since must stay.
+// A handler that other code has installed since must stay.
 bool handler_is_ucx(int signal_number) {
     struct sigaction action {};
     if (sigaction(signal_number, nullptr, &action) != 0) return false;
@@ -47,8 +47,9 @@ std::vector<std::string> own_arguments() {
     return arguments;
 }
 
-// Under its own path, since the kernel names a process after the last part of the path that it executes. Where
-// that is another file by now, as after an upgrade, or none that this process sees, the link still leads to this one.
+// The program is executed under its own path, because the kernel names a process after the last
+// part of the executed path. After an upgrade, for example, the path may be another file by now, or
+// no file that this process sees. The link /proc/self/exe still leads to this program then.
 void execute_itself(char* const* arguments) {
     std::error_code failed;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -61,7 +62,7 @@ void execute_itself(char* const* arguments) {
 
 void restart_without_ucx_effects() {
     if (std::getenv(kHandlers) != nullptr || std::getenv(kMemoryHooks) != nullptr) {
-        // A process that was executed by way of the link is named after that: "exe".
+        // A process that was executed through the link is named "exe" after the link.
         prctl(PR_SET_NAME, program_invocation_short_name);
         return;
     }

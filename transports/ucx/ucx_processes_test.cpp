@@ -1,4 +1,4 @@
-// What only real processes show: a kill and a freeze in the midst of transfers.
+// Tests that need real processes: a kill and a freeze in the midst of transfers.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A ucx_peer_process, killed and reaped at the end.
+// A ucx_peer_process. It is killed and reaped at the end.
 class PeerProcess {
   public:
     explicit PeerProcess(int peers) {
@@ -64,12 +64,13 @@ class PeerProcess {
     pid_t pid_ = 0;
 };
 
-// Two transports of this process, in conversation with each other and with one that can be killed.
+// Two transports of this process that exchange messages with each other and with a third process
+// that can be killed.
 class UcxProcesses : public ::testing::Test {
   protected:
     static constexpr size_t kHere = 2;
 
-    // With a bound that no test reaches, if it is not about that.
+    // `unmoved_max` is so large that no test reaches it, unless the test is about it.
     void begin(seconds unmoved_max = seconds(100)) {
         process_ = std::make_unique<PeerProcess>(kHere);
         const Address address = process_->address();
@@ -165,7 +166,7 @@ TEST_F(UcxProcesses, AFrozenProcessBlocksNobodyAndDisconnectEndsWhatIsUnderWayWi
         begin();
         ASSERT_TRUE(await_received(remote_, messages));
         process_->signal(SIGSTOP);
-        // Until it takes nothing more, and then some.
+        // The wait ends some time after the frozen process has stopped taking messages.
         EXPECT_TRUE(await_received(local_, 60)) << "the others go on";
         EXPECT_TRUE(lost_.empty());
         EXPECT_FALSE(remote_ended());

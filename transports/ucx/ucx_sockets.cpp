@@ -13,7 +13,7 @@ using base::ErrorKind;
 
 namespace {
 
-// -1: not a socket.
+// Returns -1 if the descriptor is not a socket.
 int protocol_of(int fd) {
     int protocol = -1;
     socklen_t size = sizeof(protocol);
@@ -33,7 +33,7 @@ base::Result<> bound_one(int fd, unsigned unmoved_max_ms) {
 
 }  // namespace
 
-// The kernel lists them as "tfd:       17 events: ...", one a line.
+// The kernel lists the watched descriptors as "tfd:       17 events: ...", one on each line.
 base::Result<std::vector<int>> UcxSockets::watched_by(int epoll_fd) {
     std::ifstream info("/proc/self/fdinfo/" + std::to_string(epoll_fd));
     if (!info)
@@ -54,7 +54,7 @@ base::Result<> UcxSockets::bound() {
     const auto unmoved_max_ms = static_cast<unsigned>(unmoved_max_ / std::chrono::milliseconds(1));
     PACE_TRY_ASSIGN(sets, watched_by(worker_fd_));
     for (const int set : sets) {
-        // The worker also watches a timer and an event, which watch nothing.
+        // The worker also watches a timer and an event. These two watch nothing.
         PACE_TRY_ASSIGN(connections, watched_by(set));
         for (const int connection : connections)
             if (protocol_of(connection) == IPPROTO_TCP)

@@ -1,9 +1,13 @@
-// UcxSockets: how long the TCP connections of a UCX worker may hold bytes that nobody acknowledges.
+// UcxSockets: bounds how long the TCP connections of a UCX worker may hold bytes that nobody
+// acknowledges.
 //
-// Without a bound, TCP repeats such bytes for a quarter of an hour, at intervals that double: a connection that was cut for
-// 30 s moves again after up to 30 s more. With one, the kernel ends it at both ends, the peer is lost, and the next
-// connection is a new one. UCX 1.13 knows no setting for that and shows no socket of its own, but the kernel tells which
-// descriptors the worker's epoll descriptor watches (fdinfo, proc(5)): each connection is in the set of its interface.
+// Without a bound, TCP repeats unacknowledged bytes for a quarter of an hour, at intervals that
+// double. A connection that was cut for 30 s moves again after up to 30 s more. With a bound, the
+// kernel ends the connection at both ends, the peer is lost, and the next connection is a new one.
+//
+// UCX 1.13 has no setting for the bound and shows none of its sockets. The kernel tells which
+// descriptors the worker's epoll descriptor watches (fdinfo, proc(5)). Each connection is in the
+// epoll set of its interface.
 #pragma once
 
 #include <vector>
@@ -18,8 +22,9 @@ class UcxSockets {
     UcxSockets(int worker_fd, base::Duration unmoved_max)
         : worker_fd_(worker_fd), unmoved_max_(unmoved_max) {}
 
-    // Bounds every connection that the worker has now. Cheap where all are bounded already: one read per interface and one
-    // question per connection. Fails if /proc cannot be read.
+    // Bounds every connection that the worker has now. The call is cheap if all connections are
+    // bounded already: one read per interface and one question per connection. Fails if /proc
+    // cannot be read.
     base::Result<> bound();
 
   private:

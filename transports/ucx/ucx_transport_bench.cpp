@@ -1,7 +1,9 @@
-// Throughput and latency between two processes: ucx_transport_bench [DEVICES [SEGMENT_BYTES [EAGER_BYTES_MAX]]].
+// Measures throughput and latency between two processes: ucx_transport_bench [DEVICES
+// [SEGMENT_BYTES [EAGER_BYTES_MAX]]].
 //
-// For each size: messages one way with some in flight, receives posted before; then ping-pong. Each process has a
-// processor to itself only if the machine has two that are idle; the numbers are worth no more than that.
+// Each size is measured twice: with messages one way, some in flight and receives posted before;
+// and with ping-pong. Each process has a processor to itself only if the machine has two idle
+// processors. The numbers mean no more than that.
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -50,7 +52,7 @@ class Side {
     Side(Transport& transport, PeerId peer, bool first)
         : transport_(transport), peer_(peer), first_(first) {}
 
-    // Seconds for all messages.
+    // Returns the seconds for all messages.
     double run(const Work& work, uint64_t exchange) {
         exchange_ = exchange;
         work_ = work;
@@ -65,7 +67,7 @@ class Side {
     }
 
   private:
-    // Gives way to the other process when there is nothing to do: they may share a processor.
+    // Yields to the other process when there is nothing to do: the two may share a processor.
     void poll() {
         if (!transport_.poll()) sched_yield();
     }
@@ -150,7 +152,7 @@ int main(int argc, char** argv) {
     if (argc > 3) options.eager_bytes_max = std::strtoul(argv[3], nullptr, 10);
     std::array<int, 2> sockets{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) return 1;
-    // Before UCX is used: its threads and descriptors do not survive a fork.
+    // The fork comes before UCX is used: UCX's threads and descriptors do not survive a fork.
     const pid_t child = fork();
     if (child == 0) _exit(run(sockets[1], false, options));
     const int status = run(sockets[0], true, options);

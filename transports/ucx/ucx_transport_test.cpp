@@ -52,7 +52,8 @@ std::set<std::string> own_socket_inodes() {
     return inodes;
 }
 
-// The local addresses and ports, as the kernel prints them, of TCP sockets on which this process listens.
+// Returns the local addresses and ports of TCP sockets on which this process listens, as the kernel
+// prints them.
 std::vector<std::string> listening_sockets() {
     const std::set<std::string> own = own_socket_inodes();
     std::vector<std::string> addresses;
@@ -93,7 +94,8 @@ TEST(UcxTransport, ListensOnTheChosenInterfaceAlone) {
     for (const std::string& address : addresses) EXPECT_EQ(address, "0100007F") << "127.0.0.1";
 }
 
-// How long the connected TCP sockets of this process may hold bytes that nobody acknowledges, in milliseconds.
+// Returns how long the connected TCP sockets of this process may hold bytes that nobody
+// acknowledges, in milliseconds.
 std::vector<unsigned> bounds_of_connections() {
     std::vector<unsigned> bounds;
     DIR* directory = opendir("/proc/self/fd");
@@ -112,7 +114,8 @@ std::vector<unsigned> bounds_of_connections() {
     return bounds;
 }
 
-// Both ends of each: without this, a connection that was cut would be silent for as long again afterwards.
+// Both ends of each connection are bounded. Otherwise a connection that was cut would be silent
+// after the cut for as long again as the cut lasted.
 TEST(UcxTransport, BoundsHowLongEachConnectionHoldsBytesThatNobodyAcknowledges) {
     UcxOptions options;
     options.unmoved_max = std::chrono::milliseconds(7000);
@@ -132,7 +135,7 @@ TEST(UcxTransport, BoundsHowLongEachConnectionHoldsBytesThatNobodyAcknowledges) 
     EXPECT_TRUE(all_bounded()) << bounds_of_connections().size();
 }
 
-// Before gtest's main(): as a program of ours does first in its own.
+// This runs before gtest's main(), like the first call in the main of our programs.
 [[maybe_unused]] const bool kRestarted = (restart_without_ucx_effects(), true);
 
 std::string library_of(const void* code) {
@@ -149,7 +152,8 @@ TEST(UcxTransport, LeavesTheSignalHandlersAndTheMemoryCallsOfItsHostAlone) {
         EXPECT_EQ(library.find("libucs"), std::string::npos) << number;
     }
 #if defined(__x86_64__)
-    // UCX overwrites a function with a jump (opcode E9 or FF 25); libc's begin otherwise.
+    // UCX overwrites a function with a jump (opcode E9 or FF 25). The functions of libc begin
+    // otherwise.
     void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
     ASSERT_NE(libc, nullptr);
     for (const auto* name : {"mmap", "munmap", "madvise", "shmat"}) {
@@ -189,7 +193,7 @@ TEST(UcxTransport, RefusesAPeerWithOtherSegments) {
     EXPECT_EQ(peer.error().kind, base::ErrorKind::mismatch);
 }
 
-// Two transports that keep little of what nobody has asked for.
+// Two transports that keep few bytes of messages that nobody has asked for.
 class UcxUnasked : public ::testing::Test {
   protected:
     UcxUnasked() {
@@ -264,8 +268,8 @@ TEST_F(UcxUnasked, APeerThatOffersWithoutEndIsGivenUp) {
     EXPECT_NE(lost_.find("100000 bytes"), std::string::npos) << lost_;
 }
 
-// UCX may make one connection of that on which the question came and of that for the answer; more than the question has come
-// by then.
+// UCX may merge the connection of the ping with the connection for the answer. By then more
+// messages than the ping have come.
 TEST_F(UcxUnasked, TheFirstAnswerToAPeerDisturbsNothingThatHasComeBehindTheQuestion) {
     constexpr uint32_t kMessages = 50;
     const std::vector<std::byte> sent = conformance::pattern(300, 1);
@@ -288,7 +292,7 @@ TEST_F(UcxUnasked, TheFirstAnswerToAPeerDisturbsNothingThatHasComeBehindTheQuest
     EXPECT_EQ(lost_, "");
 }
 
-// Listens where a transport did, takes connections, and says nothing.
+// Listens on the port of an ended transport, takes connections and says nothing.
 base::UniqueFd silent_listener(uint16_t port) {
     base::UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int yes = 1;
@@ -337,7 +341,8 @@ TEST(UcxTransport, WakesAnEventLoopThatSleeps) {
         (*loop)->add_poller(transport);
         ASSERT_TRUE((*loop)->watch(transport->event_fd(), EPOLLIN, [](uint32_t) {}));
     }
-    // Larger than any socket buffer, so that sending itself must be woken, and a pause before each round.
+    // The message is larger than any socket buffer, so that sending itself must be woken. There is
+    // a pause before each round.
     const auto sent = conformance::pattern(30'000'000, 1);
     std::vector<std::byte> received(sent.size());
     int rounds = 0;

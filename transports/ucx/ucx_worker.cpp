@@ -17,8 +17,9 @@ namespace {
 // Room for UCX's own headers around a segment.
 constexpr size_t kUcxHeaderBytesMax = 512;
 
-// UCX settings by their names without the UCX_ prefix. UCX 1.13 wants those of a transport without its prefix
-// too (UCX_TCP_CONN_NB is CONN_NB here), and says "invalid configuration" otherwise.
+// The UCX settings by their names without the UCX_ prefix. UCX 1.13 expects the settings of a
+// transport without the transport's prefix, too (UCX_TCP_CONN_NB is CONN_NB here). Otherwise it
+// says "invalid configuration".
 std::vector<std::pair<const char*, std::string>> settings(const UcxOptions& options) {
     const std::string keepalive = fmt::format("{}s", options.keepalive_interval.count());
     const std::string segment = fmt::format("{}", options.segment_bytes + kUcxHeaderBytesMax);
@@ -30,12 +31,13 @@ std::vector<std::pair<const char*, std::string>> settings(const UcxOptions& opti
     };
     if (options.tls == "tcp") {
         const std::initializer_list<std::pair<const char*, std::string>> tcp = {
-            // A whole segment must go as what UCX calls short, see ucx_outbox.h: it is written from where
-            // it lies, and the rest is copied.
+            // A whole segment must go as what UCX calls short, see ucx_outbox.h. The segment is
+            // written from where it lies, and the rest is copied.
             {"ZCOPY_THRESH", "inf"},
             {"TX_SEG_SIZE", segment},
             {"RX_SEG_SIZE", segment},
-            // Without this, connecting to a host that does not answer would block the thread.
+            // Without this setting, connecting to a host that does not answer would block the
+            // thread.
             {"CONN_NB", "y"},
             // UCX's remote writes are not used.
             {"PUT_ENABLE", "n"},
@@ -45,7 +47,7 @@ std::vector<std::pair<const char*, std::string>> settings(const UcxOptions& opti
         };
         settings.insert(settings.end(), tcp.begin(), tcp.end());
     }
-    // What goes wrong comes back as an Error; UCX would print it on the host's standard output besides.
+    // A failure comes back as an Error. UCX would also print it on the host's standard output.
     if (std::getenv("UCX_LOG_LEVEL") == nullptr) settings.emplace_back("LOG_LEVEL", "fatal");
     return settings;
 }

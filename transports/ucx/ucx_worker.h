@@ -1,4 +1,5 @@
-// UcxWorker: a UCX context and worker, configured, with its descriptor. RAII; knows no message.
+// UcxWorker: a configured UCX context and worker, with its descriptor. The class follows RAII and
+// knows no messages.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -13,7 +14,7 @@
 
 namespace pace::transports {
 
-// An Error of UCX, as "WHAT: the status in words".
+// Makes an Error from a UCX status. The message is "WHAT: the status in words".
 base::Error make_ucx_error(base::ErrorKind kind, std::string_view what, ucs_status_t status);
 
 class UcxWorker {
@@ -27,7 +28,7 @@ class UcxWorker {
     int event_fd() const { return event_fd_; }
     const std::vector<std::byte>& address() const { return address_; }
 
-    // Endpoints must have been closed; frees what UCX still holds.
+    // Frees what UCX still holds. All endpoints must have been closed.
     void destroy();
 
   private:

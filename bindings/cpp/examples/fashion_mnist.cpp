@@ -1,7 +1,9 @@
-// fashion_mnist: `fashion_mnist [ENDPOINT]`: four workers, threads of this process, learn to tell clothes apart by partial
-// reduce, one of them at half of the others' speed. Without an ENDPOINT the daemon is embedded.
+// fashion_mnist: `fashion_mnist [ENDPOINT]`. Four workers learn to classify clothes by partial
+// reduce. The workers are threads of this process. One worker trains at half of the others' speed.
+// Without an ENDPOINT the daemon is embedded.
 //
-// Ends with 1 when fewer than 80 of 100 test images are told right, and with 77 where the images are not installed.
+// The exit status is 1 if fewer than 80 of 100 test images are classified correctly, and 77 if the
+// images are not installed.
 #include <pace/pace.hpp>
 
 #include <zlib.h>
@@ -23,8 +25,8 @@ namespace {
 constexpr const char* kFolder = "/usr/share/datasets/fashion-mnist/";
 constexpr std::size_t kPixels = 784;
 constexpr std::size_t kClasses = 10;
-constexpr std::size_t kParameters =
-    (kPixels + 1) * kClasses;  // a row of weights and a bias for each class
+// Each class has a row of weights and a bias.
+constexpr std::size_t kParameters = (kPixels + 1) * kClasses;
 constexpr std::uint32_t kWorkers = 4;
 constexpr std::uint64_t kSteps = 2000;
 constexpr std::size_t kBatch = 64;
@@ -37,13 +39,13 @@ struct NotInstalled : std::runtime_error {
 };
 
 struct Images {
-    std::vector<float> pixels;  // kPixels of each, 0 .. 1
+    std::vector<float> pixels;  // kPixels of each image, 0 .. 1
     std::vector<std::uint8_t> labels;
 
     const float* image(std::size_t at) const { return pixels.data() + at * kPixels; }
 };
 
-// The bytes of an IDX file, without its header.
+// Returns the bytes of an IDX file without its header.
 std::vector<std::uint8_t> read_idx(const std::string& name, unsigned header, std::size_t count) {
     struct Closer {
         void operator()(gzFile file) const { gzclose(file); }
@@ -79,7 +81,7 @@ Scores scores_of(pace::span<const float> model, const float* image) {
     return scores;
 }
 
-// One step of softmax regression on a batch of images from `share`.
+// Takes one step of softmax regression on a batch of images from `share`.
 void local_step(pace::span<float> model, const Images& images, std::mt19937& random,
                 std::uniform_int_distribution<std::size_t>& share) {
     std::vector<float> gradient(kParameters);
@@ -112,7 +114,7 @@ double accuracy_of(pace::span<const float> model, const Images& images) {
     return static_cast<double>(right) / static_cast<double>(images.labels.size());
 }
 
-// A worker, from its session's beginning to its end. Gives the accuracy of its model.
+// Runs a worker from the beginning of its session to the end. Returns the accuracy of its model.
 double train(std::uint32_t rank, const std::string& endpoint, const Images& images,
              const Images& unseen) {
     pace::session_options where;
@@ -130,7 +132,7 @@ double train(std::uint32_t rank, const std::string& endpoint, const Images& imag
     std::mt19937 random(rank);
     std::uint64_t step = session.broadcast(model).wait().iteration;
     while (step < kSteps) {
-        // The last worker is slow, and nobody waits for it.
+        // The last worker is slow, and no worker waits for it.
         for (int i = 0; i < (rank + 1 == kWorkers ? 2 : 1); ++i)
             local_step(model.elements(), images, random, share);
         step = session.average(model, {step}).wait().iteration + 1;

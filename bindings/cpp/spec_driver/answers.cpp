@@ -14,7 +14,7 @@ std::string free_tensor(const Command& command, Objects& objects) {
     return "";
 }
 
-// Names are the case's: it gives a session, a buffer and a request different ones.
+// The names come from the case. A case gives sessions, buffers and requests different names.
 std::string drop(const Command& command, Objects& objects) {
     const std::string name = command.name();
     if (!objects.requests.drop(name) && !objects.buffers.drop(name) && !objects.sessions.drop(name))
@@ -22,6 +22,7 @@ std::string drop(const Command& command, Objects& objects) {
     return "";
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table of commands
 const std::map<std::string, Handler>& handlers() {
     static const std::map<std::string, Handler> all = {
         {"open", open},

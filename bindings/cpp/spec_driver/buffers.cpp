@@ -24,7 +24,7 @@ constexpr std::array<Element, 5> kElements = {{{"f32", pace::element::f32, 4},
                                                {"bf16", pace::element::bf16, 2},
                                                {"u32", pace::element::u32, 4}}};
 
-// A type's name, or the number of one that there is not.
+// Accepts a type's name. Also accepts a number, which may be a type that does not exist.
 Element element_of(const std::string& text) {
     for (const Element& element : kElements)
         if (element.name == text) return element;
@@ -91,7 +91,7 @@ std::string describe(const Command& command, Objects& objects) {
            " staged=" + (told.is_staged() ? "1" : "0");
 }
 
-// The name stays: what uses a freed buffer is for cases to show.
+// The name stays, so that cases can show what happens when a freed buffer is used.
 std::string free_buffer(const Command& command, Objects& objects) {
     objects.buffers.find(command.name())->buffer.free();
     return "";

@@ -1,4 +1,5 @@
-// Command: one line that the driver is told. Broken and Unsupported: what a handler throws when it cannot do it.
+// Command: one line of the driver's input. Broken and Unsupported: the exceptions of a handler that
+// cannot carry out the command.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +10,32 @@
 
 namespace spec {
 
-// The command is not understood, or names what is not there.
+// The command is not understood or names an object that does not exist.
 struct Broken : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// The binding cannot say this at all.
+// The binding has no way to express the command.
 struct Unsupported : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 class Command {
   public:
-    // Cuts the line at its spaces.
+    // Splits the line at its spaces.
     explicit Command(const std::string& line);
 
     const std::vector<std::string>& words() const { return words_; }
-    // The first word, or "".
+    // The first word, or "" if there is none.
     std::string verb() const { return words_.empty() ? "" : words_[0]; }
-    // The name of what is made or used: the word after the verb, or "".
+    // The name of the object that the command makes or uses: the word after the verb, or "".
     std::string name() const { return words_.size() < 2 ? "" : words_[1]; }
-    // What comes after the name, as a command of its own.
+    // The words after the name, as a command of its own.
     std::string rest() const;
 
     // The value of a key.
     std::optional<std::string> value(const std::string& key) const;
-    // The same, of a key that must be there.
+    // The value of a key that must be there.
     std::string needed(const std::string& key) const;
     std::int64_t integer(const std::string& key, std::int64_t otherwise) const;
     std::uint64_t count(const std::string& key, std::uint64_t otherwise) const;
@@ -44,10 +45,10 @@ class Command {
     std::vector<std::string> words_;
 };
 
-// The parts of a list, "1,2".
+// Splits a list like "1,2" into its parts.
 std::vector<std::string> parts_of(const std::string& list);
 
-// What arrives as a number with `digits` digits: "%.9g".
+// Writes a number with `digits` significant digits, as "%.9g" does with 9.
 std::string text_of(double number, int digits);
 
 }  // namespace spec

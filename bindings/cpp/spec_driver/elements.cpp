@@ -34,7 +34,7 @@ std::string text(const Half& element) {
     return std::to_string(element.bits);
 }
 
-// `use` with the buffer's elements, as what they are.
+// Calls `use` with the buffer's elements in their own type.
 template <class Use>
 void with_elements(const Command& command, Objects& objects, const Use& use) {
     const auto found = objects.buffers.find(command.name());

@@ -1,5 +1,6 @@
-// Handlers: each does one kind of command and gives what comes after the status "PACE_OK", "" or " key=value ...". What the
-// binding throws is the answer's status.
+// Handlers: each handler does one kind of command. It returns the text after the status "PACE_OK",
+// which is "" or " key=value ...". If the binding throws, the answer's status is the status of the
+// exception.
 #pragma once
 
 #include <string>
@@ -11,10 +12,10 @@
 
 namespace spec {
 
-// What a handler throws of a request that has ended otherwise than OK.
+// A handler throws Ended for a request that has ended otherwise than OK.
 struct Ended {
     pace::failure why;
-    std::string keys;  // of its info
+    std::string keys;  // the keys of its info
 };
 
 // sessions.cpp
@@ -57,7 +58,7 @@ std::string query(const Command& command, Objects& objects);
 std::string version(const Command& command, Objects& objects);
 std::string name(const Command& command, Objects& objects);
 
-// answers.cpp: does any command but spawn and join, and gives the whole answer.
+// answers.cpp: does any command except spawn and join, and returns the whole answer.
 std::string answer_to(const Command& command, Objects& objects);
 
 }  // namespace spec

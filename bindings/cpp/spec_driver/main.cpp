@@ -1,4 +1,5 @@
-// The driver of bindings/spec for C++: does what the specification's runner says on the standard input, through pace.hpp.
+// The driver of bindings/spec for C++. The driver reads the commands of the specification's runner
+// from the standard input and carries them out through pace.hpp.
 #include <csignal>
 #include <cstdlib>
 #include <future>
@@ -39,9 +40,9 @@ class Threads {
 }  // namespace
 
 int main() {
-    std::ios::sync_with_stdio(false);  // a read that a signal ends goes on
+    std::ios::sync_with_stdio(false);  // a read that a signal interrupts goes on
     struct sigaction action = {};
-    action.sa_handler = [](int) {};  // without SA_RESTART: it ends waits
+    action.sa_handler = [](int) {};  // without SA_RESTART: a signal ends waits
     ::sigaction(SIGUSR1, &action, nullptr);
 
     spec::Objects objects;
@@ -56,6 +57,6 @@ int main() {
             std::cout << spec::answer_to(command, objects);
         std::cout << std::endl;
     }
-    // As a worker that dies: no request is waited for, and no job is left.
+    // The driver ends like a worker that dies: it waits for no request and leaves no job.
     std::_Exit(0);
 }

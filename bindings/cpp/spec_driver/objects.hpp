@@ -1,4 +1,4 @@
-// Objects: what the driver has made, by the names that cases give.
+// Objects: the objects that the driver has made, by the names that cases give.
 #pragma once
 
 #include <pace/pace.hpp>
@@ -16,7 +16,8 @@
 
 namespace spec {
 
-// Zeroed memory of the driver's own, which an imported buffer uses; aligned for every element.
+// Zeroed memory of the driver's own for an imported buffer. The memory is aligned for every type of
+// element.
 class OwnMemory {
   public:
     explicit OwnMemory(std::size_t bytes) : numbers_(bytes / sizeof(double) + 1) {}
@@ -31,7 +32,8 @@ struct Buffer {
     pace::any_buffer buffer;
 };
 
-// Things of one kind. Threads: any. What a caller has got stays, even if its name is given to another meanwhile.
+// The objects of one kind. Any thread may use a Named. An object that a caller has got stays valid,
+// even if another object gets its name meanwhile.
 template <class Thing>
 class Named {
   public:
@@ -43,16 +45,16 @@ class Named {
         if (found == things_.end()) throw Broken("there is no " + kind_ + " " + name);
         return found->second;
     }
-    // What had the name is let go of.
+    // Stores the thing under the name. The thing that had the name before is released.
     std::shared_ptr<Thing> put(const std::string& name, Thing thing) {
         auto made = std::make_shared<Thing>(std::move(thing));
-        std::shared_ptr<Thing> before =
-            made;  // let go of without the lock: a request waits for its end then
+        // The old thing is released without the lock: releasing a request waits for its end.
+        std::shared_ptr<Thing> before = made;
         const std::lock_guard<std::mutex> guard(mutex_);
         std::swap(things_[name], before);
         return made;
     }
-    // Whether there was such a name.
+    // Removes the name. Returns whether there was such a name.
     bool drop(const std::string& name) {
         std::shared_ptr<Thing> before;
         const std::lock_guard<std::mutex> guard(mutex_);
@@ -62,7 +64,7 @@ class Named {
         things_.erase(found);
         return true;
     }
-    // The name of the first of which `is_it` is true, or "".
+    // Returns the name of the first thing for which `is_it` is true, or "".
     template <class Question>
     std::string name_of(const Question& is_it) const {
         const std::lock_guard<std::mutex> guard(mutex_);

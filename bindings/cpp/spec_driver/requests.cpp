@@ -22,7 +22,7 @@ const char* word_of(pace::contents contents) {
     return "?";
 }
 
-// The keys of an info.
+// Writes the keys of an info.
 std::string told_of(const pace::request_info& info) {
     const auto key = [](const char* name, std::uint64_t value) {
         return std::string(" ") + name + "=" + std::to_string(value);
@@ -37,7 +37,7 @@ std::string told_of(const pace::request_info& info) {
            key("slowest_clock", info.slowest_clock) + " contents=" + word_of(info.buffers_hold());
 }
 
-// How a command waits, with room for the members.
+// How a command waits. The object has room for the members.
 class Waiting {
   public:
     explicit Waiting(const Command& command) {
@@ -52,7 +52,7 @@ class Waiting {
     std::chrono::milliseconds time() const { return std::chrono::milliseconds(timeout_ms_); }
     const pace::wait_options& options() const { return options_; }
 
-    // What is told of an end that is OK; throws another.
+    // Returns the text for an end that is OK. Throws for any other end.
     std::string end(const pace::result<pace::request_info>& end) const {
         if (end) return with_members(*end);
         if (end.error().has_ended()) throw Ended{end.error(), with_members(end.error().info())};

@@ -27,7 +27,7 @@ pace::option option_of(const std::string& kind, const std::string& name, const s
     throw Broken("there is no kind of option called " + kind);
 }
 
-// "int:group.size=2", "hint-int:no.such=1"
+// Reads options like "int:group.size=2" and "hint-int:no.such=1".
 std::vector<pace::option> options_of(const Command& command) {
     const std::string hint = "hint-";
     std::vector<pace::option> options;
@@ -99,6 +99,9 @@ std::string report(const Command& command, Objects& objects) {
     pace::progress told;
     if (const auto loss = command.value("loss")) told.loss = std::stod(*loss);
     if (const auto rate = command.value("samples_per_s")) told.samples_per_s = std::stod(*rate);
+    if (const auto total = command.value("steps_total"))
+        told.steps = {static_cast<std::uint64_t>(command.integer("steps_done", 0)),
+                      std::stoull(*total)};
     objects.sessions.find(command.name())->report(told);
     return "";
 }

@@ -7,7 +7,7 @@
 namespace spec {
 namespace {
 
-// "B" or "C[2:5]", which is elements 2, 3, 4.
+// Reads a slice. "B" is the whole buffer, and "C[2:5]" is the elements 2, 3 and 4.
 pace::slice slice_of(const std::string& text, const Objects& objects) {
     const std::size_t bracket = text.find('[');
     const auto buffer = objects.buffers.find(text.substr(0, bracket));
@@ -39,13 +39,26 @@ pace::order order_of(const Command& command) {
     return pace::order::all_at_call;
 }
 
+pace::average_options average_options_of(const Command& command) {
+    auto how = common<pace::average_options>(command);
+    how.order = order_of(command);
+    how.keep_local = command.is_set("keep_local");
+    return how;
+}
+
+pace::push_options push_options_of(const Command& command) {
+    auto how = common<pace::push_options>(command);
+    how.is_sparse = command.is_set("sparse");
+    how.entries = command.count("entries", 0);
+    how.first = command.count("first", 0);
+    return how;
+}
+
 pace::request begin(const Command& command, pace::session& session,
                     const std::vector<pace::slice>& slices, std::vector<pace::slice> results) {
     const std::string verb = command.verb();
     if (verb == "average") {
-        auto how = common<pace::average_options>(command);
-        how.order = order_of(command);
-        how.keep_local = command.is_set("keep_local");
+        auto how = average_options_of(command);
         how.results = std::move(results);
         return session.average(slices, how);
     }
@@ -66,13 +79,7 @@ pace::request begin(const Command& command, pace::session& session,
         how.root = static_cast<std::uint32_t>(command.count("root", 0));
         return session.broadcast(slices, how);
     }
-    if (verb == "push") {
-        auto how = common<pace::push_options>(command);
-        how.is_sparse = command.is_set("sparse");
-        how.entries = command.count("entries", 0);
-        how.first = command.count("first", 0);
-        return session.push(slices, how);
-    }
+    if (verb == "push") return session.push(slices, push_options_of(command));
     if (verb == "pull") {
         auto how = common<pace::pull_options>(command);
         how.first = command.count("first", 0);

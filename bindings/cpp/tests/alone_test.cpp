@@ -1,4 +1,5 @@
-// The header alone, in every language that it promises and without exceptions: compiled, never run.
+// The headers alone, in every language that they promise, with and without exceptions. The file is
+// compiled and never run.
 #include <pace/pace.hpp>
 
 #include <utility>

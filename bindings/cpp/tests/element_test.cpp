@@ -9,7 +9,7 @@
 namespace pace_cpp {
 namespace {
 
-// What the standard says that the bits mean.
+// Returns the value that the standard gives to the bits.
 double meaning_of_half(std::uint32_t bits) {
     const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
     const int exponent = static_cast<int>(bits >> 10U & 0x1FU);
@@ -62,8 +62,8 @@ TEST(ElementTest, WhatIsTooGreatForAHalfIsInfinite) {
 TEST(ElementTest, BrainFloatsAreTheUpperHalfOfFloats) {
     EXPECT_EQ(pace::bf16(1.0F).bits, 0x3F80U);
     EXPECT_EQ(static_cast<float>(pace::bf16(-2.5F)), -2.5F);
-    EXPECT_EQ(pace::bf16(1.00390625F).bits, 0x3F80U);  // 1 + 2^-8 is a tie: to even
-    EXPECT_EQ(pace::bf16(1.01171875F).bits, 0x3F82U);  // 1 + 3 * 2^-8 is one, too
+    EXPECT_EQ(pace::bf16(1.00390625F).bits, 0x3F80U);  // 1 + 2^-8 is a tie and rounds to even
+    EXPECT_EQ(pace::bf16(1.01171875F).bits, 0x3F82U);  // 1 + 3 * 2^-8 is a tie, too
     EXPECT_TRUE(std::isinf(static_cast<float>(pace::bf16(std::numeric_limits<float>::max()))));
     EXPECT_TRUE(
         std::isnan(static_cast<float>(pace::bf16(std::numeric_limits<float>::quiet_NaN()))));

@@ -59,7 +59,7 @@ TEST_F(RequestTest, ATimeThatPassesLeavesItInFlight) {
     EXPECT_EQ(info->user_data, 5U);
     EXPECT_FALSE(request);
     EXPECT_THROW(request.wait(), pace::handle_error);
-    request.cancel();  // it has ended: nothing to do
+    request.cancel();  // has no effect: the request has ended
     other.wait();
 }
 
@@ -94,10 +94,10 @@ TEST_F(RequestTest, ItsDestructorCancelsAndWaits) {
     pace::session second = open(1, 2);
     pace::buffer<float> buffer = first.make_buffer<float>(2);
     { const pace::request request = first.reduce(buffer); }
-    // Nothing is in flight, and the buffer is free.
+    // No request is in flight, and the buffer is free.
     EXPECT_EQ(first.next(pace::nothrow).status(), pace::status::not_found);
     buffer.free();
-    // So does an assignment.
+    // An assignment also cancels the request and waits for its end.
     pace::request request = first.barrier();
     request = first.barrier();
     EXPECT_EQ(first.next_for(pace::nothrow, milliseconds(0)).status(), pace::status::timeout);

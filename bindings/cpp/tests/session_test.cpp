@@ -92,7 +92,7 @@ TEST_F(SessionTest, TheLastOfItsBuffersKeepsIt) {
         buffer.elements()[3] = 7;
     }
     EXPECT_EQ(buffer.elements()[3], 7);
-    // The rank is held as long as the buffer is.
+    // The rank stays in use as long as the buffer exists.
     pace::session_options options = asked();
     options.connect_timeout = std::chrono::milliseconds(0);
     EXPECT_EQ(pace::session::open(pace::nothrow, options).status(), pace::status::taken);

@@ -1,4 +1,4 @@
-// SessionsFixture: sessions with a daemon in this process, each test's in a job of its own.
+// SessionsFixture: sessions with a daemon in this process. Each test has a job of its own.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,8 @@ constexpr std::chrono::seconds kSoon(30);
 
 class SessionsFixture : public ::testing::Test {
   protected:
-    // No test hears of a launcher or of a daemon that happens to run here. Once, before a daemon has threads.
+    // Hides launchers and daemons that happen to run here from the tests. The variables are cleared
+    // once, before a daemon has threads.
     SessionsFixture() {
         static const bool is_set = [] {
             for (const char* name :

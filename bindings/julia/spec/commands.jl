@@ -50,7 +50,8 @@ end
 
 function report_progress(command)
     told(key) = has(command, key) ? parse(Float64, text(command, key)) : nothing
-    Pace.report(sessions[name(command)]; loss = told("loss"), samples_per_second = told("samples_per_s"))
+    steps = has(command, "steps_total") ? (number(command, "steps_done", 0), number(command, "steps_total")) : nothing
+    Pace.report(sessions[name(command)]; loss = told("loss"), samples_per_second = told("samples_per_s"), steps = steps)
     return nothing
 end
 

@@ -103,6 +103,7 @@ const PACE_RUN_UNDER_WAY = 1
 const PACE_RUN_RESUMED = 2
 const PACE_PROGRESS_LOSS = 1
 const PACE_PROGRESS_RATE = 2
+const PACE_PROGRESS_STEPS = 4
 const PACE_F32 = 1
 const PACE_F64 = 2
 const PACE_F16 = 3
@@ -170,6 +171,8 @@ Base.@kwdef struct pace_progress
     flags::UInt32 = 0
     loss::Float64 = 0
     samples_per_s::Float64 = 0
+    steps_done::UInt64 = 0
+    steps_total::UInt64 = 0
 end
 Base.@kwdef struct pace_buffer
     session::UInt64 = 0
@@ -307,7 +310,7 @@ const LAYOUT = [
     (pace_option, 32, [0, 8, 12, 16, 24]),
     (pace_session_options, 72, [0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64]),
     (pace_session_info, 224, [0, 4, 8, 12, 16, 24, 88, 152, 216]),
-    (pace_progress, 24, [0, 4, 8, 16]),
+    (pace_progress, 40, [0, 4, 8, 16, 24, 32]),
     (pace_buffer, 16, [0, 8, 12]),
     (pace_device, 8, [0, 4]),
     (pace_buffer_options, 32, [0, 4, 8, 16, 24, 28]),

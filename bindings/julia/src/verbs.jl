@@ -162,15 +162,19 @@ function wait_any(requests::AbstractVector{Request}; timeout = nothing, local_it
 end
 
 """
-    report(session; loss=nothing, samples_per_second=nothing)
+    report(session; loss=nothing, samples_per_second=nothing, steps=nothing)
 
-Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it. It may be called at
-each step: of several calls within a tenth of a second the first is told. Does not block. Throws [`Invalid`](@ref) when nothing is
-given, or a rate that is not above 0.
+Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it. `steps` is a pair: how
+many the training has made, and is to make in all; the time left follows from them. It may be called at each step: of several calls
+within a tenth of a second the first is told. Does not block. Throws [`Invalid`](@ref) when nothing is given, or a rate or a total
+that is not above 0.
 """
-function report(session::Session; loss = nothing, samples_per_second = nothing)
-    flags = (loss === nothing ? 0 : ABI.PACE_PROGRESS_LOSS) | (samples_per_second === nothing ? 0 : ABI.PACE_PROGRESS_RATE)
-    progress = Ref(ABI.pace_progress(flags = flags, loss = something(loss, 0), samples_per_s = something(samples_per_second, 0)))
+function report(session::Session; loss = nothing, samples_per_second = nothing, steps = nothing)
+    flags = (loss === nothing ? 0 : ABI.PACE_PROGRESS_LOSS) | (samples_per_second === nothing ? 0 : ABI.PACE_PROGRESS_RATE) |
+            (steps === nothing ? 0 : ABI.PACE_PROGRESS_STEPS)
+    done, total = something(steps, (0, 0))
+    progress = Ref(ABI.pace_progress(flags = flags, loss = something(loss, 0), samples_per_s = something(samples_per_second, 0),
+                                     steps_done = done, steps_total = total))
     return call((pointer, error) -> ABI.pace_session_report(pointer, progress, error), session.handle)
 end
 

@@ -97,6 +97,7 @@ PACE_RUN_UNDER_WAY = 1
 PACE_RUN_RESUMED = 2
 PACE_PROGRESS_LOSS = 1
 PACE_PROGRESS_RATE = 2
+PACE_PROGRESS_STEPS = 4
 PACE_F32 = 1
 PACE_F64 = 2
 PACE_F16 = 3
@@ -187,6 +188,8 @@ class pace_progress(c.Structure):
         ("flags", c.c_uint32),
         ("loss", c.c_double),
         ("samples_per_s", c.c_double),
+        ("steps_done", c.c_uint64),
+        ("steps_total", c.c_uint64),
     ]
 
 

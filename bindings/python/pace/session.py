@@ -208,16 +208,21 @@ class Session(Verbs):
             if left_ms == 0:
                 raise Timeout(error.message.decode(errors="replace"))
 
-    def report(self, loss: Optional[float] = None, samples_per_second: Optional[float] = None) -> None:
+    def report(self, loss: Optional[float] = None, samples_per_second: Optional[float] = None,
+               steps: Optional[Tuple[int, int]] = None) -> None:
         """Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it.
 
-        It may be called at each step: of several calls within a tenth of a second the first is told. Does not block. Raises Invalid
-        when nothing is given, or a rate that is not above 0.
+        `steps`: how many the training has made, and is to make in all; the time left follows from them. It may be called at each
+        step: of several calls within a tenth of a second the first is told. Does not block. Raises Invalid when nothing is given, or
+        a rate or a total that is not above 0.
         """
+        done, total = steps or (0, 0)
         progress = _abi.pace_progress(
             struct_size=ctypes.sizeof(_abi.pace_progress), loss=loss or 0.0, samples_per_s=samples_per_second or 0.0,
+            steps_done=done, steps_total=total,
             flags=(0 if loss is None else _abi.PACE_PROGRESS_LOSS)
-            | (0 if samples_per_second is None else _abi.PACE_PROGRESS_RATE))
+            | (0 if samples_per_second is None else _abi.PACE_PROGRESS_RATE)
+            | (0 if steps is None else _abi.PACE_PROGRESS_STEPS))
         self._handle.call(library().pace_session_report, ctypes.byref(progress))
 
     def _new_buffer(self, number: int, shape: Tuple[int, ...], options: _abi.pace_buffer_options,

@@ -118,7 +118,8 @@ class Driver:
 
     def do_report(self, command):
         told = [float(command.keys[key]) if key in command.keys else None for key in ("loss", "samples_per_s")]
-        self.sessions[command.name].report(*told)
+        steps = (command.number("steps_done", 0), command.number("steps_total")) if "steps_total" in command.keys else None
+        self.sessions[command.name].report(*told, steps=steps)
 
     def do_free(self, command):
         self.sessions[command.name].free()

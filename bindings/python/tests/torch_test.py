@@ -68,7 +68,7 @@ class TorchTest(unittest.TestCase):
                 self.assertEqual(self.play(2, "served", *options)["clock"], {0: "12", 1: "12"})
 
     def test_loss_and_throughput_are_in_the_status(self):
-        self.assertEqual(play(self, WORKER, 1, "report")["told"][0], "True True")
+        self.assertEqual(play(self, WORKER, 1, "report")["told"][0], "True True True")
 
     def test_without_an_optimizer_it_is_data_parallel(self):
         self.assertEqualEverywhere(self.play(2, "plain"), "checksum", 2)

@@ -1,4 +1,5 @@
-/* driver: does what the specification's runner says on the standard input, through pace.h itself. */
+/* driver: does what the specification's runner says on the standard input, through pace.h itself.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -33,7 +33,8 @@ void handle_tensor(command* command);
 void handle_read_tensor(command* command);
 void handle_free_tensor(command* command);
 
-/* verbs.c: average, reduce, sync, broadcast, barrier, push, pull, checkpoint, residual_save, residual_load */
+/* verbs.c: average, reduce, sync, broadcast, barrier, push, pull, checkpoint, residual_save,
+ * residual_load */
 void handle_verb(command* command);
 
 /* requests.c */

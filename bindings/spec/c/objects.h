@@ -27,7 +27,8 @@ typedef struct object {
 /* The object, or NULL. */
 object* object_find(object_kind kind, const char* name);
 
-/* An object of that name, cleared: a new one, or what had the name. NULL when there are too many. */
+/* An object of that name, cleared: a new one, or what had the name. NULL when there are too many.
+ */
 object* object_make(object_kind kind, const char* name);
 
 /* The name of a session's request, or "". */

@@ -137,11 +137,15 @@ void handle_report(command* command) {
     if (session == NULL) return;
     const char* loss = command_value(command, "loss");
     const char* rate = command_value(command, "samples_per_s");
+    const char* total = command_value(command, "steps_total");
     pace_progress progress = PACE_PROGRESS_INIT;
     if (loss != NULL) progress.flags |= PACE_PROGRESS_LOSS;
     if (rate != NULL) progress.flags |= PACE_PROGRESS_RATE;
+    if (total != NULL) progress.flags |= PACE_PROGRESS_STEPS;
     progress.loss = loss == NULL ? 0 : strtod(loss, NULL);
     progress.samples_per_s = rate == NULL ? 0 : strtod(rate, NULL);
+    progress.steps_done = (uint64_t)command_int(command, "steps_done", 0);
+    progress.steps_total = (uint64_t)command_int(command, "steps_total", 0);
     pace_error error;
     command_status(command, pace_session_report(session, &progress, &error), &error);
 }

@@ -1,8 +1,8 @@
-// compaction: what lies above a cut is marked, then gathered in order.
+// compaction: marks the elements above a cut, then gathers them in order.
 //
-// Marks are two bits for every element, a tile's worth by each warp; a tile's place in the output is the sum of what the tiles
-// before it have marked. So no block waits for another, and the second pass reads the marks, a thirty-second of the vector,
-// and the few elements that they point to.
+// Every element has two mark bits. Each warp marks a tile. A tile's place in the output is the sum
+// of the marks of the tiles before it. So no block waits for another. The second pass reads only
+// the marks, which are a thirty-second of the vector, and the few elements that the marks point to.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace pace::kernels::cuda {
 
-// Two counts as one number: they are summed together, and neither exceeds 2^32.
+// Two counts in one number. They are summed together. Neither count exceeds 2^32.
 __device__ inline uint64_t marks_of(uint32_t above, uint32_t equal) {
     return uint64_t{above} << 32U | equal;
 }
@@ -24,7 +24,7 @@ __device__ inline uint32_t equal_of(uint64_t marks) {
     return static_cast<uint32_t>(marks);
 }
 
-// Eight neighbouring lanes have four marks each; all eight get the word that these are together.
+// Eight neighboring lanes have four marks each. All eight lanes get the word that these marks form.
 __device__ inline uint32_t joined(uint32_t four, unsigned lane) {
     uint32_t word = four << (lane % 8 * 4);
     for (unsigned distance = 1; distance < 8; distance *= 2)
@@ -32,7 +32,8 @@ __device__ inline uint32_t joined(uint32_t four, unsigned lane) {
     return word;
 }
 
-// The marks of one kind of a round, which are `words`; returns how many of this lane's elements have one.
+// Writes one kind of marks of a round to `words`. Returns the number of this lane's marked
+// elements.
 template <typename HasMark>
 __device__ uint32_t write_marks(const Round& round, unsigned lane, uint32_t* words,
                                 HasMark has_mark) {
@@ -52,8 +53,8 @@ __device__ uint32_t write_marks(const Round& round, unsigned lane, uint32_t* wor
     return marked;
 }
 
-// Marks what a stage's cut leaves, and counts it tile by tile. The first stage also copies the vector to a residual that lies
-// apart.
+// Marks the elements that a stage's cut keeps, and counts them tile by tile. The first stage also
+// copies the vector to a separate residual.
 template <Stage kStage>
 __global__ void __launch_bounds__(kBlockThreads) mark(const __grid_constant__ Selection selection) {
     const Range range = range_of<kStage>(selection);
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(kBlockThreads) mark(const __grid_constant__ Se
     }
 }
 
-// Where each tile's elements go; and what there is to say about them all.
+// Computes where each tile's elements go, and the totals.
 template <Stage kStage>
 __global__ void __launch_bounds__(kScanThreads)
     place_tiles(const __grid_constant__ Selection selection) {
@@ -103,10 +104,11 @@ __global__ void __launch_bounds__(kScanThreads)
     }
 }
 
-// What becomes of an element that a stage has left: the `at`-th of these, at `place` of the range.
+// Outputs an element that a stage keeps. The element is the `at`-th of the kept ones, and is at
+// `place` of the range.
 template <Stage kStage>
 __device__ void emit(const Selection& selection, const Range& range, uint32_t at, uint64_t place) {
-    // Never so, unless somebody writes to the vector meanwhile.
+    // This only happens if the vector is written to meanwhile.
     if (at >= (kStage == Stage::narrow ? selection.capacity : selection.k)) return;
     const float value = range.values[place];
     if (kStage == Stage::narrow) {
@@ -121,7 +123,8 @@ __device__ void emit(const Selection& selection, const Range& range, uint32_t at
     if (selection.residual != nullptr) selection.residual[index] = 0.0F;
 }
 
-// Each lane follows two words of marks. The residual may be the vector itself: an element is read and made zero by one thread.
+// Each lane handles two words of marks. The residual may be the vector itself, because one thread
+// both reads an element and zeroes it.
 template <Stage kStage>
 __global__ void __launch_bounds__(kBlockThreads)
     gather(const __grid_constant__ Selection selection) {

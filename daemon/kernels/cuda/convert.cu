@@ -1,5 +1,5 @@
-// convert: a buffer in another element type, rounded once to nearest even; what is not a number becomes the positive quiet
-// NaN, as in every sum.
+// convert: converts a buffer to another element type, rounding once to nearest even. NaNs become
+// the positive quiet NaN, as in every sum.
 #include <type_traits>
 
 #include "daemon/kernels/cuda/element.cuh"
@@ -12,12 +12,14 @@ namespace {
 
 using protocol::DType;
 
-constexpr int kWidth = 8;  // a pack of halves; of wider types several loads
+// The width of a pack of halves. Wider types need several loads.
+constexpr int kWidth = 8;
 constexpr int kPacks = 2;
 constexpr int kPacksAlone = 8;
 
-// A double rounded to odd keeps in its last bit whether anything was cut off, so that rounding it again, to a type that is
-// two bits shorter at least, ends where rounding once would have (Boldo, Melquiond 2008).
+// A double rounded to odd records in its last bit whether anything was cut off. So rounding it
+// again, to a type that is at least two bits shorter, gives the same result as rounding once
+// (Boldo, Melquiond 2008).
 __device__ inline float rounded_to_odd(double value) {
     const float cut = __double2float_rz(value);
     const bool is_exact = static_cast<double>(cut) == value;
@@ -37,7 +39,8 @@ __device__ typename To::Element converted(double value) {
         return To::round(rounded_to_odd(value));
 }
 
-// Whole packs of both buffers begin `elements_before` elements behind their starts; if they do nowhere, the width is 1.
+// Whole packs of both buffers begin `elements_before` elements behind the buffers' starts. If there
+// is no such place, the width is 1.
 template <typename From, typename To>
 Packing packing_of(const pace_device_convert& convert) {
     const auto* in = static_cast<const typename From::Element*>(convert.in);

@@ -1,4 +1,5 @@
-// Compares conversions on the device with the nearest element of the other type, bit by bit.
+// Conversion tests: compare conversions on the device with the nearest element of the other type,
+// bit by bit.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -29,13 +30,13 @@ double read(DType dtype, const Bytes& bytes, size_t i) {
     return 0;
 }
 
-// Of the halves beside each other, that which is nearer to the value; of both the even one. One that `from_float` finds is
-// the nearest or beside it, since a double is rounded twice there.
+// Returns the half nearest to the value. If two halves are equally near, returns the even one.
+// `from_float` rounds a double twice, so it gives the nearest half or a neighbor.
 template <typename FromFloat, typename ToFloat>
 uint16_t nearest_half(double value, FromFloat from_float, ToFloat to_float) {
     const uint16_t middle = from_float(static_cast<float>(value));
     if (!std::isfinite(value) || !std::isfinite(static_cast<double>(to_float(middle)))) {
-        // The greatest finite one is nearer if the value is less than half a unit beyond it.
+        // The greatest finite half is nearer if the value is less than half a unit beyond it.
         if (std::isfinite(value)) {
             const auto below = static_cast<uint16_t>(middle - 1);
             const auto before = static_cast<uint16_t>(middle - 2);
@@ -51,7 +52,7 @@ uint16_t nearest_half(double value, FromFloat from_float, ToFloat to_float) {
     };
     for (const int step : {-1, 1}) {
         const auto other = static_cast<uint16_t>(middle + step);
-        if (((other ^ middle) & 0x8000U) != 0) continue;  // beyond zero
+        if (((other ^ middle) & 0x8000U) != 0) continue;  // the two have different signs
         if (!std::isfinite(static_cast<double>(to_float(other)))) continue;
         const bool is_nearer = distance(other) < distance(best);
         const bool is_even = distance(other) == distance(best) && other % 2 == 0;
@@ -126,7 +127,8 @@ TEST_F(DeviceConvert, WidensEveryHalf) {
         for (const DType to : {DType::f32, DType::f64}) compare(from, to, all, 0, 0);
 }
 
-// Just above, at and just below the middle between two neighbouring halves: what rounding twice gets wrong.
+// The values are just above, at and just below the middle between two neighboring halves. Rounding
+// twice gets these values wrong.
 TEST_F(DeviceConvert, RoundsADoubleOnce) {
     for (const DType to : {DType::f16, DType::bf16}) {
         std::vector<double> values;

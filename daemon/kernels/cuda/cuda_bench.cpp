@@ -1,9 +1,10 @@
-// cuda_bench: throughput of the plug-in's kernels beside the rate at which the device copies, in one run.
+// cuda_bench: throughput of the plug-in's kernels relative to the device's copy rate, measured in
+// one run.
 //
 //     cuda_bench [--json FILE]
 //
-// Ends with 77 where there is no device. A rate counts every byte that must be read and every byte that must be written once,
-// so that the copy, which reads and writes, is what they are compared with.
+// The program exits with 77 if there is no device. A rate counts every byte that must be read and
+// every byte that must be written once. So it can be compared with a copy, which reads and writes.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -30,8 +31,9 @@ constexpr int kNoDevice = 77;
 
 struct Row {
     std::string name;
-    double bytes;                      // that one repetition must read and write
-    std::vector<double> milliseconds;  // rising
+    // The bytes that one repetition must read and write.
+    double bytes;
+    std::vector<double> milliseconds;  // sorted
 
     double median() const { return milliseconds[milliseconds.size() / 2]; }
     double rate(double ms) const { return bytes / ms / 1e6; }  // GB/s
@@ -42,7 +44,8 @@ bool is_ok(cudaError_t error, const char* what) {
     return error == cudaSuccess;
 }
 
-// Times what `queue` queues, after what `prepare` queues, with events; without times if anything failed.
+// Measures the time of the work that `queue` queues, after the work that `prepare` queues. CUDA
+// events measure the time. The meter has no times after a failure.
 class Meter {
   public:
     using Queue = std::function<int(cudaStream_t)>;
@@ -60,7 +63,7 @@ class Meter {
     Meter(const Meter&) = delete;
     Meter& operator=(const Meter&) = delete;
 
-    // False if anything failed; the row is then not kept.
+    // Returns false on a failure. The row is then not kept.
     bool measure(
         const std::string& name, double bytes, const Queue& queue,
         const Queue& prepare = [](cudaStream_t) { return 0; }) {
@@ -94,7 +97,7 @@ class Meter {
     std::vector<Row> rows_;
 };
 
-// Roughly a bell with long tails, as gradients are.
+// The values are roughly bell-shaped with long tails, like gradients.
 std::vector<float> gradient_like(size_t count) {
     base::Random random(1);
     std::vector<float> vector(count);
@@ -105,7 +108,7 @@ std::vector<float> gradient_like(size_t count) {
     return vector;
 }
 
-// Fills memory with `elements`, again and again.
+// Fills memory with `elements`, repeatedly.
 bool fill(const DeviceMemory& memory, std::span<const float> elements) {
     for (size_t at = 0; at < memory.bytes();) {
         const size_t bytes = std::min(elements.size_bytes(), memory.bytes() - at);
@@ -123,7 +126,7 @@ bool measure_copy(const DeviceMemory& from, const DeviceMemory& to, Meter& meter
     });
 }
 
-// The mean, so that sums in place stay as great as what they are of.
+// Measures a mean, so that in-place sums keep the magnitude of their inputs.
 bool measure_sum(const std::vector<DeviceMemory>& buffers, size_t members,
                  const DeviceMemory* apart, Meter& meter) {
     pace_device_sum sum = {};
@@ -230,7 +233,7 @@ bool write_json(const char* path, const char* device, const std::vector<Row>& ro
     return std::fclose(file) == 0;
 }
 
-// Null if there is one that the plug-in can work with.
+// Null means that the plug-in works with a device.
 const char* why_no_device() {
     int devices = 0;
     const cudaError_t error = cudaGetDeviceCount(&devices);

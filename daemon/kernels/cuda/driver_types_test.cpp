@@ -1,4 +1,5 @@
-// Compares what base/cuda_driver.h says of NVIDIA's driver with the driver's own header and its library's names.
+// Driver type tests: compare base/cuda_driver.h with the driver's own header and the names in its
+// library.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -56,9 +57,9 @@ static_assert(ours::kAttributeMemoryFd ==
               CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
 static_assert(ours::kAttributeIpcEvents == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED);
 
-// The toolkit has a library of the driver's names to link with, whose functions do nothing.
+// The toolkit has a stub library for linking. The stub has the driver's names.
 TEST(DriverTypes, EveryFunctionHasItsNameInTheDriver) {
-    void* library = dlopen(PACE_CUDA_DRIVER_STUB, RTLD_NOW | RTLD_LOCAL);  // its path, of CMake
+    void* library = dlopen(PACE_CUDA_DRIVER_STUB, RTLD_NOW | RTLD_LOCAL);  // CMake gives the path
     if (library == nullptr) GTEST_SKIP() << dlerror();
 #define PACE_EXPECT_NAME(name, symbol, parameters) \
     EXPECT_NE(dlsym(library, symbol), nullptr) << symbol;

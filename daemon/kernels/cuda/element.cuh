@@ -1,5 +1,5 @@
-// element: the types that buffers hold, made accumulators of and rounded from, bit by bit as daemon/kernels/reduce.h and
-// base/half.h say.
+// element: the element types of buffers. It converts elements to accumulators and rounds
+// accumulators back, bit by bit as daemon/kernels/reduce.h and base/half.h define.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -9,7 +9,7 @@
 
 namespace pace::kernels::cuda {
 
-// What is not a number becomes the positive quiet NaN without payload.
+// Turns any NaN into the positive quiet NaN without payload.
 __device__ inline float canonical(float value) {
     return value == value ? value : __uint_as_float(0x7FC00000U);
 }
@@ -18,7 +18,7 @@ __device__ inline double canonical(double value) {
     return value == value ? value : __longlong_as_double(0x7FF8000000000000LL);
 }
 
-// These are never fused, whatever the compiler's options are.
+// These operations are never fused, whatever the compiler's options.
 __device__ inline float product(float a, float b) {
     return __fmul_rn(a, b);
 }
@@ -52,7 +52,7 @@ struct F16 {
     __device__ static float widen(uint16_t element) {
         return __half2float(__ushort_as_half(element));
     }
-    // The processor's own conversion rounds as we do, but has another NaN.
+    // The GPU's own conversion rounds like half.h, but gives another NaN.
     __device__ static uint16_t round(float value) {
         const uint16_t rounded = __half_as_ushort(__float2half_rn(value));
         return value == value ? rounded : uint16_t{0x7E00};
@@ -65,7 +65,7 @@ struct Bf16 {
     __device__ static float widen(uint16_t element) {
         return __uint_as_float(static_cast<uint32_t>(element) << 16U);
     }
-    // In integers: not every architecture has an instruction for it.
+    // This is integer arithmetic, since not every architecture has a rounding instruction.
     __device__ static uint16_t round(float value) {
         uint32_t bits = __float_as_uint(canonical(value));
         bits += 0x7FFFU + ((bits >> 16U) & 1U);

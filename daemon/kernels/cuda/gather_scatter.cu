@@ -1,11 +1,12 @@
-// gather and scatter: few elements of a vector, by their indices.
+// gather and scatter: read and write a few elements of a vector by their indices.
 #include "daemon/kernels/cuda/launch.cuh"
 #include "daemon/kernels/cuda/operations.h"
 
 namespace pace::kernels::cuda {
 namespace {
 
-constexpr int kEach = 4;  // entries of a thread, whose loads are in flight together
+// The number of entries per thread. Their loads are in flight together.
+constexpr int kEach = 4;
 
 __global__ void __launch_bounds__(kBlockThreads)
     gather_kernel(uint64_t count, uint64_t length, const uint32_t* __restrict__ indices,
@@ -27,7 +28,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     }
 }
 
-// Stores wait for nothing: one entry per thread is enough.
+// Stores wait for nothing, so one entry per thread is enough.
 template <typename Element>
 __global__ void __launch_bounds__(kBlockThreads)
     scatter_kernel(uint64_t count, uint64_t length, const uint32_t* __restrict__ indices,

@@ -1,4 +1,5 @@
-// Compares elements that are read and written by their indices on the device with the same on the processor, bit by bit.
+// Gather and scatter tests: compare indexed reads and writes on the device with those on the
+// processor, bit by bit.
 #include <set>
 
 #include "daemon/kernels/cuda/test_device.h"

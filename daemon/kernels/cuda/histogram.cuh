@@ -1,7 +1,8 @@
-// histogram: how many elements have each value of a digit of their key, and in which value the one of some rank lies.
+// histogram: counts the elements by one digit of their key, and finds the digit value that contains
+// the element of a given rank.
 //
-// A block counts in shared memory, in four tables whose entries alternate, so that lanes that meet the same value disturb
-// each other less; what it has counted it adds to the table in device memory once.
+// A block counts in shared memory, in four interleaved tables, so that lanes with the same value
+// conflict less. At the end the block adds its counts to the table in device memory once.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +34,15 @@ __device__ inline void add_tables(const Tables& tables, uint32_t* total) {
     }
 }
 
-// The sample is of lines of 32 elements, so that it costs no more memory traffic than its size.
+// The sample consists of lines of 32 elements. So its memory traffic equals its size.
 inline constexpr unsigned kLineElements = kWarpThreads;
 inline constexpr uint64_t kSampleLinesMax = 16384;
-inline constexpr unsigned kSampleLinesAtOnce = 8;  // of a warp, whose loads are in flight together
+// The number of sampled lines of a warp whose loads are in flight together.
+inline constexpr unsigned kSampleLinesAtOnce = 8;
 
-// One line of each of the stretches of equal length that the vector is cut into; which one differs from stretch to stretch,
-// since weights lie in rows, and some columns are greater than others.
+// The vector is cut into stretches of equal length, and one line of each stretch is sampled. The
+// line's position varies from stretch to stretch. Weights lie in rows, and some columns are greater
+// than others.
 __device__ inline uint64_t sampled_line(const Selection& selection, uint64_t sample) {
     const uint64_t begin = (sample * selection.sample_step) >> 32U;
     const uint64_t end = ((sample + 1) * selection.sample_step) >> 32U;
@@ -71,7 +74,8 @@ static __global__ void __launch_bounds__(kBlockThreads)
     add_tables(tables, selection.state->sampled);
 }
 
-// Counts the values of one digit among the elements that have the digits found before it.
+// Counts the values of one digit. Only elements whose higher digits are those found so far are
+// counted.
 template <unsigned kIndex>
 __global__ void __launch_bounds__(kBlockThreads)
     count_digit(const __grid_constant__ Selection selection) {
@@ -103,12 +107,15 @@ __global__ void __launch_bounds__(kBlockThreads)
     add_tables(tables, selection.state->counted[kIndex]);
 }
 
-// The value, from the greatest down, under which the element of a rank is counted.
+// The digit value that contains the element of a rank. Ranks count from the greatest value down.
 struct Place {
-    bool is_here;  // for one thread at most: no other has the rest of this
+    // True in at most one thread. `value` and `above` are valid only there.
+    bool is_here;
     uint32_t value;
-    uint32_t above;  // elements counted under greater values
-    uint32_t total;  // under all; in every thread
+    // The number of elements with greater values.
+    uint32_t above;
+    // The number of elements of all values. This is valid in every thread.
+    uint32_t total;
 };
 
 template <unsigned kValues>
@@ -134,7 +141,8 @@ __device__ Place place_of_rank(const uint32_t* counted, uint32_t rank) {
     return place;
 }
 
-// What `narrow` leaves: as great as the element of the sample's rank, or all but zeros if the sample has not so many.
+// Chooses the cut of the narrow stage. The cut keeps elements as great as the sample's element of
+// the given rank. If the sample has fewer elements, the cut keeps all elements but zeros.
 static __global__ void __launch_bounds__(kScanThreads)
     choose_narrow_cut(const __grid_constant__ Selection selection) {
     constexpr Digit kFirst = kDigit[0];
@@ -147,7 +155,7 @@ static __global__ void __launch_bounds__(kScanThreads)
     }
 }
 
-// Finds one digit of the key of the k-th element, and with the last one the cut.
+// Finds one digit of the key of the k-th element. The last digit completes the cut.
 template <unsigned kIndex>
 __global__ void __launch_bounds__(kScanThreads)
     choose_digit(const __grid_constant__ Selection selection) {
@@ -158,7 +166,7 @@ __global__ void __launch_bounds__(kScanThreads)
     const uint32_t prefix = state.prefix;
     const Place place = place_of_rank<kOwn.values()>(state.counted[kIndex], rank);
     if (kIndex == 0 && place.total <= rank) {
-        if (threadIdx.x == 0) state.is_settled = 1;  // with the cut of zeros
+        if (threadIdx.x == 0) state.is_settled = 1;  // the cut keeps all but zeros
         return;
     }
     if (!place.is_here) return;

@@ -1,4 +1,5 @@
-// launch: a stream to which kernels are given one after the other, and whose first error stays.
+// launch: a stream on which kernels are queued one after the other. The stream keeps its first
+// error.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +10,7 @@
 
 namespace pace::kernels::cuda {
 
-// Threads of a block, for kernels that do not need another number.
+// The number of threads of a block, for kernels that need no other number.
 inline constexpr unsigned kBlockThreads = 256;
 
 __host__ __device__ constexpr uint64_t divide_up(uint64_t dividend, uint64_t divisor) {
@@ -20,11 +21,12 @@ class Queue {
   public:
     explicit Queue(void* stream) : stream_(static_cast<cudaStream_t>(stream)) {}
 
-    // Does nothing after an error. `blocks` > 0.
+    // Does nothing after an error. `blocks` must be greater than 0.
     template <typename... Parameters, typename... Arguments>
     void run(void (*kernel)(Parameters...), uint64_t blocks, unsigned threads,
              Arguments&&... arguments) {
-        constexpr uint64_t kBlocksMax = 0x7FFFFFFFU;  // of a grid's first dimension
+        // The limit of a grid's first dimension.
+        constexpr uint64_t kBlocksMax = 0x7FFFFFFFU;
         if (error_ == cudaSuccess && blocks > kBlocksMax) error_ = cudaErrorInvalidConfiguration;
         if (error_ != cudaSuccess) return;
         cudaLaunchConfig_t config = {};
@@ -38,16 +40,16 @@ class Queue {
         if (error_ == cudaSuccess) error_ = cudaMemsetAsync(memory, 0, bytes, stream_);
     }
 
-    // Within the device; nothing where both are the same memory.
+    // Copies within the device. Does nothing if both addresses are equal.
     void copy(void* to, const void* from, size_t bytes) {
         if (error_ == cudaSuccess && to != from)
             error_ = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_);
     }
 
-    // Enough blocks of kBlockThreads to fill the device, and no more than `blocks_max`, for kernels whose blocks take
-    // piece after piece.
+    // Returns enough blocks of kBlockThreads to fill the device, but at most `blocks_max`. It
+    // serves kernels whose blocks take piece after piece.
     uint64_t blocks_to_fill(uint64_t blocks_max) {
-        constexpr int kBlocksEach = 8;  // a multiprocessor holds 2048 threads at most
+        constexpr int kBlocksEach = 8;  // a multiprocessor holds at most 2048 threads
         int device = 0;
         int processors = 1;
         if (error_ == cudaSuccess) error_ = cudaGetDevice(&device);

@@ -1,9 +1,11 @@
-// merge: the union of two lists of (index, value) whose indices rise, values of equal indices added.
+// merge: the union of two lists of (index, value) with rising indices. Values of equal indices are
+// added.
 //
-// The lists merged, each element in its place and of equal ones that of `a` first, are cut into tiles of equal size (merge
-// path; Green, McColl, Bader 2012); a block finds the place of each of its tile's elements in the tile by binary search. An
-// element of `b` whose index `a` has too is dropped, and added to that one. Two passes: the first counts how many elements of
-// each tile stay, the second writes them.
+// In the merged lists, an element of `a` precedes an equal one of `b`. The merged lists are cut
+// into tiles of equal size (merge path; Green, McColl, Bader 2012). A block finds the place of each
+// element in its tile by binary search. An element of `b` whose index is also in `a` is dropped.
+// Its value is added to the element of `a`. There are two passes. The first pass counts how many
+// elements of each tile stay. The second pass writes them.
 #include "daemon/kernels/cuda/element.cuh"
 #include "daemon/kernels/cuda/launch.cuh"
 #include "daemon/kernels/cuda/operations.h"
@@ -13,7 +15,8 @@
 namespace pace::kernels::cuda {
 namespace {
 
-constexpr unsigned kTile = 1024;  // elements of both lists together
+// The number of elements of both lists together.
+constexpr unsigned kTile = 1024;
 constexpr unsigned kWarps = kBlockThreads / kWarpThreads;
 constexpr unsigned kWarpElements = kTile / kWarps;
 
@@ -28,11 +31,13 @@ struct Merge {
     float* out_values;
     uint64_t* out_count;
     uint64_t tiles;
-    uint64_t* begins;  // how many elements of `a` lie before each tile, and in all
-    uint64_t* stayed;  // elements that stay of each tile, and then before it
+    // The number of elements of `a` before each tile, then the number of all elements of `a`.
+    uint64_t* begins;
+    // The number of elements of each tile that stay. Later this is the number before the tile.
+    uint64_t* stayed;
 };
 
-// How many of the first `diagonal` elements of the merged lists are of `a`.
+// Returns how many of the first `diagonal` elements of the merged lists are from `a`.
 __device__ uint64_t elements_of_a(const Merge& merge, uint64_t diagonal) {
     uint64_t low = diagonal > merge.b_count ? diagonal - merge.b_count : 0;
     uint64_t high = min(diagonal, merge.a_count);
@@ -53,8 +58,9 @@ __global__ void __launch_bounds__(kBlockThreads) find_begins(const __grid_consta
     merge.begins[tile] = elements_of_a(merge, diagonal);
 }
 
-// A stretch of each list, and its indices in shared memory: first those of `a`. Of lists whose indices do not rise, which
-// another node may have sent, it is some stretch within them.
+// A stretch of each list, and the stretches' indices in shared memory, those of `a` first. The
+// indices may not rise, since another node may have sent such lists. Then the stretches are some
+// stretches within the lists.
 struct Tile {
     uint64_t a_begin;
     uint64_t b_begin;
@@ -82,7 +88,7 @@ __device__ Tile load_tile(const Merge& merge, uint32_t (&indices)[kTile]) {
     return tile;
 }
 
-// How many of the `size` indices, which rise, are less than `index`.
+// Returns how many of the `size` rising indices are less than `index`.
 __device__ unsigned count_less(const uint32_t* indices, unsigned size, uint32_t index) {
     unsigned low = 0;
     for (unsigned high = size; low < high;) {
@@ -95,8 +101,9 @@ __device__ unsigned count_less(const uint32_t* indices, unsigned size, uint32_t 
     return low;
 }
 
-// Of the i-th element of the tile's part of one list: elements of the other list's part that come before it, and whether
-// that list has the same index. The same index of `a` may be the last of the tile before, that of `b` the first of the next.
+// Describes the i-th element of one list's part of the tile. Tells how many elements of the other
+// list's part precede it, and whether the other list has the same index. An equal index of `a` may
+// be the last of the previous tile. An equal index of `b` may be the first of the next tile.
 struct Match {
     unsigned others;
     bool is_equal;
@@ -132,7 +139,7 @@ __global__ void __launch_bounds__(kScanThreads) place_tiles(const __grid_constan
     if (threadIdx.x == 0) *merge.out_count = all;
 }
 
-// A tile's elements in their places; those that stay have a mark.
+// A tile's elements in their places. `stays` marks the elements that stay.
 struct Merged {
     uint32_t indices[kTile];
     float values[kTile];
@@ -160,7 +167,7 @@ __device__ void place_elements(const Merge& merge, const Tile& tile, Merged& mer
     }
 }
 
-// Each warp writes the elements of a stretch of the tile, 32 at a time.
+// Each warp writes the elements of one stretch of the tile, 32 at a time.
 __device__ void write_elements(const Merge& merge, const Merged& merged) {
     const unsigned lane = lane_of_thread();
     const unsigned begin = warp_of_block() * kWarpElements;
@@ -207,7 +214,7 @@ bool is_valid(const pace_device_merge& merge) {
 
 }  // namespace
 
-// Two numbers for each tile and one for the end.
+// The workspace has two numbers for each tile and one for the end.
 size_t merge_workspace(uint64_t a_count, uint64_t b_count) {
     return 2 * (tiles_of_both(a_count, b_count) + 1) * sizeof(uint64_t);
 }

@@ -1,4 +1,5 @@
-// Compares merged lists with sparse::sum: the same indices, the same bits.
+// Merge tests: compare merged lists with the result of sparse::sum. The indices and the bits must
+// be the same.
 #include <set>
 #include <string>
 
@@ -94,7 +95,8 @@ TEST_F(DeviceMerge, OfLongLists) {
     compare(b, a, 0);
 }
 
-// Another node may send anything: what comes of it is of no use, but nothing else is touched.
+// Another node may send any lists. The result of invalid lists is useless, but no other memory is
+// touched.
 TEST_F(DeviceMerge, ListsThatDoNotRiseHarmNothing) {
     for (int round = 0; round < 20; ++round) {
         const size_t a = random_.below(6000);

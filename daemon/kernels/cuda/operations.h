@@ -1,5 +1,6 @@
-// operations: the functions of the plug-in's table. daemon/device/plugin.h says what each does; all of them queue their
-// work on a stream (a cudaStream_t) of the current device and return 0 or a cudaError_t.
+// operations: the functions of the plug-in's table, which daemon/device/plugin.h describes. The
+// functions queue work on a stream (a cudaStream_t) of the current device. They return 0 or a
+// cudaError_t.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ int scatter_add(const pace_device_scatter_add* add, void* stream);
 int gather(const pace_device_gather* gather, void* stream);
 int scatter(const pace_device_scatter* scatter, void* stream);
 
-// 0 if there is machine code of these kernels for the current device.
+// Returns 0 if these kernels have machine code for the current device.
 int check_machine_code();
 
 }  // namespace pace::kernels::cuda

@@ -1,7 +1,8 @@
-// pack: elements that lie together and are moved by one instruction, and how a range of elements is cut into them.
+// pack: adjacent elements that one instruction moves, and the division of a range into such packs.
 //
-// A range is `head` elements alone, then whole packs, then `tail` elements alone. Blocks take neighbouring packs, so that a
-// warp's accesses are of one piece; every thread has several in flight. The first block also does what is alone.
+// A range consists of `head` single elements, whole packs, and `tail` single elements. The threads
+// of a block take neighboring packs, so that a warp accesses one contiguous piece. Every thread has
+// several loads in flight. The first block also handles the single elements.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace pace::kernels::cuda {
 
-inline constexpr unsigned kPackBytes = 16;  // the most that one thread loads at once
+// The greatest number of bytes that one thread loads at once.
+inline constexpr unsigned kPackBytes = 16;
 
 template <typename Element, int kWidth>
 struct alignas(sizeof(Element) * kWidth < kPackBytes ? sizeof(Element) * kWidth : kPackBytes) Pack {
@@ -32,14 +34,16 @@ __host__ __device__ inline bool is_aligned(const void* pointer) {
     return reinterpret_cast<uintptr_t>(pointer) % kPackBytes == 0;
 }
 
-// Elements of `size` bytes until `pointer` is aligned to a pack; it is aligned to its element.
+// Returns the number of elements of `size` bytes until `pointer` is aligned to a pack. `pointer`
+// must be aligned to its element.
 inline unsigned elements_before(const void* pointer, unsigned size) {
     const auto beyond = static_cast<unsigned>(reinterpret_cast<uintptr_t>(pointer) % kPackBytes);
     return beyond == 0 ? 0 : (kPackBytes - beyond) / size;
 }
 
 struct Packing {
-    unsigned width;  // elements of a pack; 1 if they cannot be moved but alone
+    // The number of elements of a pack. 1 means that all elements are moved singly.
+    unsigned width;
     unsigned head;
     unsigned tail;
     uint64_t packs;
@@ -51,14 +55,16 @@ struct Packing {
           tail(static_cast<unsigned>((count - head) % pack_width)),
           packs((count - head) / pack_width) {}
 
-    // For threads that take `packs_each`. There is a first block always, for what is alone.
+    // Returns the number of blocks for threads that take `packs_each` packs each. There is at least
+    // one block, for the single elements.
     uint64_t blocks(unsigned packs_each) const {
         const uint64_t blocks = divide_up(packs, uint64_t{kBlockThreads} * packs_each);
         return blocks > 0 ? blocks : 1;
     }
 };
 
-// How many elements one call of a body is for: `packs` of `width`, each kBlockThreads packs behind the one before.
+// The elements of one call of a body. There are `packs` packs of `width` elements. Each pack is
+// kBlockThreads packs behind the previous one.
 template <int kWidthOf, int kPacksOf>
 struct Share {
     static constexpr int kWidth = kWidthOf;
@@ -66,7 +72,7 @@ struct Share {
     static constexpr int kStep = static_cast<int>(kBlockThreads) * kWidth;  // in elements
 };
 
-// Calls body(Share, first element) for this thread's elements. kWidth is packing.width.
+// Calls body(Share, first element) for this thread's elements. kWidth equals packing.width.
 template <int kWidth, int kPacks, typename Body>
 __device__ void for_each_share(const Packing& packing, Body body) {
     const uint64_t first = uint64_t{blockIdx.x} * (kBlockThreads * kPacks) + threadIdx.x;

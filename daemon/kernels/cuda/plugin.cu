@@ -1,4 +1,4 @@
-// plugin: the table of functions that the daemon finds in this library.
+// plugin: the table of functions through which the daemon uses this library.
 #include "daemon/device/plugin.h"
 
 #include <cuda_runtime.h>
@@ -16,7 +16,8 @@ constexpr const char* kName =
 int check(int device) {
     int current = -1;
     const cudaError_t error = cudaGetDevice(&current);
-    (void)cudaGetLastError();  // has been told; the next call must not find it again
+    // The error is returned here. This clears it for the next call.
+    (void)cudaGetLastError();
     if (error != cudaSuccess) return error;
     if (current != device) return cudaErrorInvalidDevice;
     return check_machine_code();
@@ -30,7 +31,7 @@ constexpr pace_device_plugin_table kTable = {
     PACE_DEVICE_PLUGIN_VERSION,
     sizeof(pace_device_plugin_table),
     kName,
-    PACE_CUDA_MACHINE_CODE,  // of CMake
+    PACE_CUDA_MACHINE_CODE,  // CMake gives the value
     check,
     error_text,
     sum,

@@ -1,4 +1,5 @@
-// Opens the plug-in on any machine: with a GPU, without one, and without NVIDIA's driver.
+// Plug-in tests: open the plug-in on any machine. The machine may have a GPU, no GPU, or no driver
+// of NVIDIA.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -69,7 +70,7 @@ TEST_F(Plugin, RefusesWhatItsHeaderDoesNotAllow) {
     sum.dtype = static_cast<pace_device_dtype>(protocol::DType::f32);
     sum.input_count = PACE_DEVICE_MEMBERS_MAX + 1;
     EXPECT_NE(plugin()->sum(&sum, nullptr), 0);
-    sum.input_count = 2;  // of which one is null
+    sum.input_count = 2;  // one of them is null
     EXPECT_NE(plugin()->sum(&sum, nullptr), 0);
 
     pace_device_convert convert = {};

@@ -1,4 +1,4 @@
-// scan: sums of what comes before, over a block's threads and over an array.
+// scan: prefix sums over a block's threads and over an array.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@
 
 namespace pace::kernels::cuda {
 
-// Threads of the single block that does what comes between two passes.
+// The number of threads of the single block that runs between two passes.
 inline constexpr unsigned kScanThreads = 1024;
 
-// Each warp of the block has a number, the same in all of its lanes: the sum of those of the warps before it. `ret_total`
-// becomes the sum of all. All threads of the block call it together.
+// Every warp of the block passes one number, which is the same in all its lanes. Returns the sum of
+// the numbers of the preceding warps. `ret_total` becomes the sum of all numbers. All threads of
+// the block must call this function together.
 template <typename Number>
 __device__ Number sum_before_warp(Number number, Number& ret_total) {
     __shared__ Number numbers[kWarpThreads];
@@ -28,7 +29,7 @@ __device__ Number sum_before_warp(Number number, Number& ret_total) {
     return with_own - number;
 }
 
-// The same with a number of each thread.
+// Does the same with one number per thread.
 template <typename Number>
 __device__ Number sum_before_thread(Number number, Number& ret_total) {
     const Number in_warp = warp_sum_so_far(number);
@@ -36,8 +37,9 @@ __device__ Number sum_before_thread(Number number, Number& ret_total) {
     return sum_before_warp(of_warp, ret_total) + in_warp - number;
 }
 
-// Every element of an array in device memory becomes the sum of those before it. Returns the sum of all. For one block of
-// kScanThreads; each of its warps has a stretch of the array to itself, and goes through it some elements a lane at a time.
+// Replaces every element of an array in device memory by the sum of the elements before it. Returns
+// the sum of all elements. Runs in one block of kScanThreads. Each warp handles its own stretch of
+// the array, some elements per lane at a time.
 __device__ inline uint64_t make_sums_before(uint64_t* numbers, uint64_t count) {
     constexpr unsigned kEach = 4;
     constexpr unsigned kStep = kEach * kWarpThreads;

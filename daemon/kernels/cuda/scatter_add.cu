@@ -1,4 +1,4 @@
-// scatter_add: an update, dense or sparse, multiplied by a rate and added to a vector.
+// scatter_add: adds an update, dense or sparse, multiplied by a rate to a vector.
 #include "daemon/kernels/cuda/element.cuh"
 #include "daemon/kernels/cuda/launch.cuh"
 #include "daemon/kernels/cuda/operations.h"
@@ -7,9 +7,11 @@
 namespace pace::kernels::cuda {
 namespace {
 
-constexpr int kEach = 4;  // entries of a thread, whose loads are in flight together
+// The number of entries per thread. Their loads are in flight together.
+constexpr int kEach = 4;
 
-// The indices are distinct, so that no two threads touch one element. Entry by entry: what is slow is where they lead.
+// The indices are distinct, so no two threads touch one element. Entries are loaded singly, because
+// the slow part is the access to the indexed elements.
 __global__ void __launch_bounds__(kBlockThreads)
     scatter_add_kernel(uint64_t count, uint64_t length, const uint32_t* __restrict__ indices,
                        const float* __restrict__ values, float rate, float* __restrict__ out) {

@@ -1,4 +1,5 @@
-// Compares updates of a vector on the device with the same arithmetic on the processor, bit by bit.
+// Scatter-add tests: compare updates of a vector on the device with the same arithmetic on the
+// processor, bit by bit.
 #include <limits>
 #include <set>
 
@@ -40,7 +41,8 @@ class DeviceScatterAdd : public OnDevice {
         add.rate = rate;
         add.out = out.data();
         finish(plugin()->scatter_add(&add, stream()));
-        // A dense sum makes every NaN canonical, one of entries those that it touches.
+        // A dense sum makes every NaN canonical. A sparse sum does so only with those NaNs that it
+        // touches.
         if (indices == nullptr)
             for (size_t i = 0; i < std::min(length, values.size()); ++i)
                 if (expected[i] != expected[i])

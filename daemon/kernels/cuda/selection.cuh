@@ -1,4 +1,4 @@
-// selection: what the steps of top_k hand to each other in device memory.
+// selection: the data that the steps of top_k pass on in device memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,8 @@
 
 namespace pace::kernels::cuda {
 
-// What is chosen is found by the bits of its magnitude (kernels/scan.h), from the most significant down: a digit at a time.
+// Selection compares the bits of the magnitude (kernels/scan.h), one digit at a time, beginning
+// with the most significant digit.
 struct Digit {
     unsigned shift;
     unsigned bits;
@@ -20,31 +21,39 @@ inline constexpr unsigned kDigits = 3;
 inline constexpr Digit kDigit[kDigits] = {{20, 11}, {10, 10}, {0, 10}};
 inline constexpr unsigned kDigitValuesMax = 2048;
 
-// 0 for both zeros, kNanKey for NaN.
+// The key is 0 for both zeros, and kNanKey for NaN.
 __device__ inline uint32_t key_of(float value) {
     return min(__float_as_uint(value) & 0x7FFFFFFFU, kNanKey);
 }
 
-// Chosen are all elements with a greater key, and the first `ties` of those with this one. A zero's key is never greater.
+// A cut chooses all elements with a greater key, and the first `ties` elements with this key. A
+// zero's key is never greater.
 struct Cut {
     uint32_t key;
     uint32_t ties;
 };
 
-// A vector is gone through twice: first a pass over all of it leaves those elements that may be among the top k, which are
-// few (narrow); then these, or the whole vector if they were not few, are cut exactly (choose).
+// A vector is processed twice. First a pass over the whole vector keeps the elements that may be
+// among the top k (narrow). If these elements are few, they are then cut exactly (choose).
+// Otherwise the whole vector is cut exactly.
 enum class Stage : unsigned { narrow = 0, choose = 1 };
 
-// The search as it stands. Zeros before it begins.
+// The state of the search. All fields are zero before the search begins.
 struct State {
-    uint32_t sampled[kDigitValuesMax];  // how many elements of the sample have each first digit
+    // The number of elements of the sample, by first digit.
+    uint32_t sampled[kDigitValuesMax];
     uint32_t counted[kDigits][kDigitValuesMax];
-    Cut cuts[2];           // of each stage
-    uint32_t candidates;   // how many `narrow` left
-    uint32_t is_narrowed;  // they are enough, and there was room for them
-    uint32_t is_settled;   // no more than k are not zero: all of them are chosen
-    uint32_t prefix;       // digits found so far
-    uint32_t rank;         // of the one sought, from 1, among those that have these digits
+    Cut cuts[2];  // of each stage
+    // The number of elements that `narrow` kept.
+    uint32_t candidates;
+    // The candidates are enough, and there was room for them.
+    uint32_t is_narrowed;
+    // At most k elements are not zero. All of them are chosen.
+    uint32_t is_settled;
+    // The digits found so far.
+    uint32_t prefix;
+    // The rank of the sought element, counted from 1, among the elements that have these digits.
+    uint32_t rank;
 };
 
 struct Selection {
@@ -54,30 +63,36 @@ struct Selection {
     uint32_t* out_indices;
     float* out_values;
     uint64_t* out_count;
-    float* residual;  // or null
+    float* residual;  // may be null
 
     uint64_t sample_lines;
-    uint64_t sample_step;  // lines of the vector for one of the sample, in parts of 2^-32
-    uint32_t sample_rank;  // `narrow` leaves what is as great as the one of this rank in the sample
+    // The number of lines of the vector per sampled line, in units of 2^-32.
+    uint64_t sample_step;
+    // `narrow` keeps elements as great as the sample's element of this rank.
+    uint32_t sample_rank;
 
-    // In the workspace.
-    uint64_t capacity;  // of the candidates
+    // The fields from here on are in the workspace. `capacity` is the room for candidates.
+    uint64_t capacity;
     State* state;
-    uint64_t* tiles;  // elements marked in each tile, and then before it: marks_of() of both kinds
-    uint32_t* above;  // a bit for every element: its key is greater than the cut's
-    uint32_t* equal;  // the same as the cut's
+    // The number of marked elements of each tile, later of the tiles before it. The numbers are
+    // marks_of() of both kinds.
+    uint64_t* tiles;
+    // One bit per element. It tells whether the element's key is greater than the cut's.
+    uint32_t* above;
+    // One bit per element. It tells whether the element's key equals the cut's.
+    uint32_t* equal;
     uint32_t* candidate_indices;
     float* candidate_values;
 };
 
-// What a stage looks at. Without indices an element's place is its index.
+// The elements that a stage looks at. Without indices an element's place is its index.
 struct Range {
     const float* values;
     const uint32_t* indices;
     uint64_t count;
 };
 
-// All of the vector, or what the first stage has left of it.
+// Returns the whole vector, or the elements that the first stage kept.
 template <Stage kStage>
 __device__ Range range_of(const Selection& selection) {
     const State& state = *selection.state;

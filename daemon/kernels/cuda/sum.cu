@@ -1,7 +1,7 @@
 // sum: the weighted sum of up to 32 buffers into up to 32, in one pass over memory.
 //
-// The arithmetic is that of daemon/kernels/reduce.h. A weight of exactly 1 is multiplied by all the same: this changes no
-// bit, and no kernel that waits for memory notices it.
+// The arithmetic is that of daemon/kernels/reduce.h. A weight of exactly 1 is multiplied as well.
+// This multiplication changes no bit, and costs no time in a kernel that waits for memory.
 #include "daemon/kernels/cuda/element.cuh"
 #include "daemon/kernels/cuda/operations.h"
 #include "daemon/kernels/cuda/pack.cuh"
@@ -24,15 +24,17 @@ struct Sum {
     Element* outputs[PACE_DEVICE_MEMBERS_MAX];
 };
 
-// Packs of one thread that are loaded before the first is used, for each of so many inputs (0: any number). More are in
-// flight where there are few inputs; with many the registers would not suffice.
+// Returns the number of packs that a thread loads before it uses the first. `inputs` is the number
+// of inputs, and 0 means any number. With few inputs more packs are in flight. With many inputs the
+// registers would not suffice.
 constexpr int packs_of(int inputs) {
     return inputs > 0 && inputs <= 4 ? 4 : 2;
 }
-constexpr int kPacksAlone = 4;  // where a pack is one element
+// The number of packs if a pack is one element.
+constexpr int kPacksAlone = 4;
 
-// A thread reads its elements of all inputs before it writes them to any output, so that an output may be an input. The
-// compiler must not know better: no __restrict__ here.
+// A thread reads its elements of all inputs before it writes them to any output, so that an output
+// may be an input. The compiler must not assume otherwise: no __restrict__ here.
 template <int kInputs, typename Type, typename Shape>
 __device__ void sum_share(const Sum<Type>& sum, Shape, uint64_t first) {
     using Accumulator = typename Type::Accumulator;
@@ -107,7 +109,8 @@ void queue_sum(const Sum<Type>& sum, Queue& queue) {
     }
 }
 
-// Packs are moved whole where all buffers lie alike in relation to 16 bytes, and element by element where they do not.
+// Packs are moved whole if all buffers have the same alignment to 16 bytes. Otherwise the elements
+// are moved one by one.
 Packing packing_of(const pace_device_sum& sum, unsigned size) {
     const unsigned before = elements_before(sum.inputs[0], size);
     bool alike = true;
@@ -181,18 +184,19 @@ int sum(const pace_device_sum* sum, void* stream) {
         case protocol::DType::bf16:
             sum_type<Bf16>(*sum, queue);
             break;
-        case protocol::DType::u32:  // indices, which nobody adds up
+        case protocol::DType::u32:  // indices are never summed
             break;
     }
     return queue.error();
 }
 
-// All kernels are compiled for the same architectures, so that one speaks for the others.
+// All kernels are compiled for the same architectures, so checking one is enough.
 int check_machine_code() {
     cudaFuncAttributes attributes;
     const auto* kernel = reinterpret_cast<const void*>(&sum_kernel<F32, 0, 1, kPacksAlone>);
     const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
-    (void)cudaGetLastError();  // has been told; the next call must not find it again
+    // The error is returned here. This clears it for the next call.
+    (void)cudaGetLastError();
     return error;
 }
 

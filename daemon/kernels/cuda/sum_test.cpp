@@ -1,4 +1,4 @@
-// Compares the sums of the device with kernels::weighted_sum, bit by bit.
+// Sum tests: compare the sums of the device with kernels::weighted_sum, bit by bit.
 #include <array>
 #include <optional>
 #include <string>
@@ -22,7 +22,8 @@ struct Case {
     size_t inputs = 1;
     size_t count = 0;
     bool weighted = false;
-    std::vector<size_t> shifts = {0};  // of the buffers in turn, in elements; outputs follow inputs
+    // The shifts of the buffers in turn, in elements. Outputs follow inputs.
+    std::vector<size_t> shifts = {0};
     size_t outputs_apart = 1;
     bool in_place = false;  // the inputs are outputs as well
 };
@@ -93,7 +94,7 @@ TEST_F(DeviceSum, TouchesNothingElseWhateverTheCount) {
 TEST_F(DeviceSum, BuffersMayLieAnywhere) {
     for (const DType dtype : kDTypes)
         for (const size_t count : {size_t{1}, size_t{5}, size_t{33}, size_t{4097}}) {
-            for (size_t shift = 1; shift < 8; ++shift)  // all in the same way
+            for (size_t shift = 1; shift < 8; ++shift)  // all buffers have the same shift
                 compare({.dtype = dtype, .inputs = 2, .count = count, .shifts = {shift}});
             compare({.dtype = dtype, .inputs = 3, .count = count, .shifts = {0, 1}});
             compare({.dtype = dtype, .inputs = 9, .count = count, .shifts = {1, 2, 3, 4, 5}});
@@ -124,7 +125,7 @@ TEST_F(DeviceSum, OfManyElementsIsTheSame) {
 }
 
 TEST_F(DeviceSum, RoundsEveryHalfAsTheProcessorDoes) {
-    // All patterns, weighted so that every result must be rounded, ties among them.
+    // The test uses all patterns, weighted so that every result must be rounded. Ties are included.
     std::vector<uint16_t> all(65536);
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
     const Guarded<uint16_t> in(all, 0);
@@ -176,7 +177,7 @@ TEST_F(DeviceSum, CountsBeyondThirtyTwoBits) {
         sum.count = kCount - (alone ? 1 : 0);
         sum.scale = 1.0;
         sum.weights[0] = 2.0;
-        // Packs that begin at different places of 16 bytes cannot be moved whole.
+        // Packs with different alignments to 16 bytes cannot be moved whole.
         sum.inputs[0] = memory.at<uint16_t>();
         sum.outputs[0] = memory.at<uint16_t>();
         if (alone) sum.inputs[0] = sum.outputs[0] = memory.at<uint16_t>(1);

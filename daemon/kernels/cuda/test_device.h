@@ -1,4 +1,4 @@
-// OnDevice: what the tests of kernels run in. Skipped where there is no device that the plug-in can work with.
+// OnDevice: fixture of the kernel tests. Skips a test if no device works with the plug-in.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -36,7 +36,7 @@ class OnDevice : public testing::Test {
 
     cudaStream_t stream() const { return stream_; }
 
-    // Waits for what was queued; `queued` is what the plug-in's function returned.
+    // Waits for queued work. `queued` is the return value of the plug-in's function.
     void finish(int queued) {
         ASSERT_EQ(queued, 0) << plugin()->error_text(queued);
         const cudaError_t error = cudaStreamSynchronize(stream_);
@@ -47,7 +47,8 @@ class OnDevice : public testing::Test {
     cudaStream_t stream_ = nullptr;
 };
 
-// Elements on the device, `shift` elements behind an aligned address, between others that must stay as they are.
+// Elements on the device, `shift` elements behind an aligned address. They stand between guard
+// bytes that must not change.
 template <typename Element>
 class Guarded {
   public:
@@ -64,7 +65,7 @@ class Guarded {
     std::vector<Element> elements() const { return first(count_); }
     std::vector<Element> first(size_t count) const { return download<Element>(data(), count); }
 
-    // Nothing was written before or behind the elements.
+    // Returns whether nothing was written before or behind the elements.
     bool is_intact() const {
         const std::vector<Element> all =
             download<Element>(memory_.template at<Element>(), count_ + shift_ + kBehind);
@@ -89,7 +90,7 @@ class Guarded {
     DeviceMemory memory_;
 };
 
-// The same bits: NaNs are compared as well.
+// Compares the bits, NaNs included.
 template <typename A, typename B>
 bool is_same(const A& a, const B& b) {
     static_assert(std::is_same_v<typename A::value_type, typename B::value_type>);

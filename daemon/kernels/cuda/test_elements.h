@@ -1,4 +1,5 @@
-// Elements of any type as bytes, with all that is rare among them: subnormals, infinities, NaNs, zeros of both signs, ties.
+// Test elements: elements of any type as bytes. They include the rare ones: subnormals, infinities,
+// NaNs, zeros of both signs, and ties.
 #pragma once
 
 #include <bit>
@@ -14,7 +15,7 @@ namespace pace::kernels::cuda {
 
 using Bytes = std::vector<std::byte>;
 
-// Any bits, half of them of moderate size, so that sums do not all overflow.
+// Returns random bits. Half of the values are of moderate size, so that not all sums overflow.
 inline float any_float(base::Random& random) {
     const uint64_t bits = random.next();
     switch (random.below(8)) {

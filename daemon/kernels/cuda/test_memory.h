@@ -1,4 +1,4 @@
-// DeviceMemory: memory of the device for tests and benchmarks, and copies to it and from it that wait until they are done.
+// DeviceMemory: device memory for tests and benchmarks, and blocking copies to and from it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@
 
 namespace pace::kernels::cuda {
 
-// Null where there was no room, or no device.
+// at() is null if the allocation failed.
 class DeviceMemory {
   public:
     explicit DeviceMemory(size_t bytes) : bytes_(bytes) {
@@ -24,7 +24,7 @@ class DeviceMemory {
 
     size_t bytes() const { return bytes_; }
 
-    // `Element`s that begin `offset` elements behind the start, which is aligned to 256 bytes.
+    // Returns the address `offset` elements behind the start. The start is aligned to 256 bytes.
     template <typename Element = std::byte>
     Element* at(size_t offset = 0) const {
         return static_cast<Element*>(memory_) + offset;
@@ -40,7 +40,7 @@ bool upload(Element* to, std::span<const Element> from) {
     return cudaMemcpy(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice) == cudaSuccess;
 }
 
-// Empty if it failed.
+// Returns an empty vector if the copy failed.
 template <typename Element>
 std::vector<Element> download(const Element* from, size_t count) {
     std::vector<Element> to(count);

@@ -1,4 +1,4 @@
-// The plug-in that was built beside the tests, opened as the daemon opens it.
+// Test plug-in: opens the plug-in built beside the tests as the daemon opens it.
 #pragma once
 
 #include <dlfcn.h>
@@ -7,9 +7,10 @@
 
 namespace pace::kernels::cuda {
 
-// Null if it cannot be opened or has no table: dlerror() says why. It stays open until the process ends.
+// Returns null if the plug-in cannot be opened or has no table. dlerror() then gives the reason.
+// The plug-in stays open until the process ends.
 inline const pace_device_plugin_table* open_plugin() {
-    void* library = dlopen(PACE_CUDA_PLUGIN, RTLD_NOW | RTLD_LOCAL);  // its path, of CMake
+    void* library = dlopen(PACE_CUDA_PLUGIN, RTLD_NOW | RTLD_LOCAL);  // CMake gives the path
     if (library == nullptr) return nullptr;
     const auto entry =
         reinterpret_cast<pace_device_plugin_entry>(dlsym(library, "pace_device_plugin"));

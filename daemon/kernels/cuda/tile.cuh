@@ -1,5 +1,5 @@
-// tile: the stretch of a vector that one warp goes through, in rounds; each lane loads its four packs of a round before it
-// uses the first.
+// tile: the stretch of a vector that one warp processes in rounds. Each lane loads its four packs
+// of a round before it uses the first.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,8 @@ inline constexpr unsigned kRoundPacks = 4;
 inline constexpr unsigned kRoundElements = kRoundPacks * kWarpThreads * kPackFloats;
 inline constexpr unsigned kTileRounds = 4;
 inline constexpr unsigned kTileElements = kTileRounds * kRoundElements;
-inline constexpr unsigned kTileWords = kTileElements / 32;  // of marks
+// The number of words of marks.
+inline constexpr unsigned kTileWords = kTileElements / 32;
 
 __host__ __device__ constexpr uint64_t tiles_of(uint64_t count) {
     return divide_up(count, kTileElements);
@@ -27,7 +28,8 @@ struct Round {
     Pack<float, kPackFloats> packs[kRoundPacks];
 };
 
-// The round whose first element is `begin`; zeros beyond `count`. `aligned`: packs can be loaded whole.
+// Loads the round whose first element is `begin`, with zeros beyond `count`. `aligned` means that
+// packs can be loaded whole.
 __device__ inline Round load_round(const float* values, uint64_t begin, uint64_t count,
                                    bool aligned, unsigned lane) {
     Round round;

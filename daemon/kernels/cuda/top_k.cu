@@ -1,9 +1,12 @@
-// top_k: the k elements of greatest magnitude, exactly; the order of daemon/sparse/top_k.h.
+// top_k: finds the k elements of greatest magnitude exactly, in the order of daemon/sparse/top_k.h.
 //
-// As there, in a pass and a bit over the vector: a sample tells a magnitude that somewhat more than k elements reach; one pass
-// marks and collects these; a radix selection among them, which are few, finds the exact cut. Where the sample misled, or
-// there is no room for what it left (much of the vector is equal), the radix selection goes over the whole vector instead:
-// five more passes, the same result. No one waits for the device to decide this; the later steps look it up there.
+// As in daemon/sparse/top_k.h, the search takes a little more than one pass over the vector. A
+// sample gives a magnitude that somewhat more than k elements reach. One pass marks and collects
+// these elements. A radix selection among these few elements finds the exact cut. The sample may
+// mislead, or there may be no room for the collected elements because much of the vector is equal.
+// Then the radix selection processes the whole vector instead. This takes five more passes and
+// gives the same result. The host does not wait for this decision. Later steps read it on the
+// device.
 #include <cmath>
 
 #include "daemon/kernels/cuda/compaction.cuh"
@@ -22,7 +25,7 @@ struct Room {
     static constexpr size_t kAlignment = 256;
     size_t bytes = 0;
 
-    // Where a part of so many bytes begins.
+    // Returns where a part of this size begins.
     size_t take(uint64_t part_bytes) {
         const size_t begin = bytes;
         bytes += divide_up(part_bytes, kAlignment) * kAlignment;
@@ -31,7 +34,8 @@ struct Room {
 };
 
 struct Workspace {
-    // Twice what is wanted, and a sixteenth of the vector: values that are spread evenly have so many of the same first digit.
+    // There is room for twice the wanted elements and a sixteenth of the vector. Evenly spread
+    // values have about a sixteenth with the same first digit.
     Workspace(uint64_t count, uint64_t k)
         : capacity(2 * k + count / 16 + 4096 < count ? 2 * k + count / 16 + 4096 : count) {
         const uint64_t mark_bytes = tiles_of(count) * kTileWords * sizeof(uint32_t);
@@ -55,8 +59,9 @@ struct Workspace {
     size_t bytes;
 };
 
-// As many elements of the sample as should be among the top k, and more, so that a sample that is wrong by chance, or because
-// neighbours are alike, leaves too many rather than too few. The factors are guesses.
+// Returns the number of sample elements expected among the top k, plus a margin. The sample may be
+// wrong by chance, or because neighbors are alike. In this case the sample should keep too many
+// elements rather than too few. The factors are guesses.
 uint32_t sample_rank_of(uint64_t count, uint64_t k, uint64_t sample_lines) {
     if (sample_lines == divide_up(count, kLineElements)) return static_cast<uint32_t>(k);
     const double share = static_cast<double>(k) / static_cast<double>(count);

@@ -1,4 +1,5 @@
-// Compares the selection of the device with sparse::top_k: the same indices, the same bits.
+// Top-k tests: compare the selection of the device with sparse::top_k. The indices and the bits
+// must be the same.
 #include "daemon/sparse/top_k.h"
 
 #include <limits>
@@ -13,7 +14,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// Where the elements go that were not chosen.
+// Tells where the elements that were not chosen are written.
 enum class Rest { nowhere, in_place, apart };
 
 class DeviceTopK : public OnDevice {
@@ -83,7 +84,7 @@ TEST_F(DeviceTopK, OrdersNanAboveInfinityAndNeverTakesAZero) {
     for (size_t k = 0; k <= vector.size(); ++k) compare_all(vector, k);
 }
 
-// What a sample can be wrong about, at a size of which a sample is taken.
+// The sample can be wrong for these vectors. They are large enough that a sample is taken.
 TEST_F(DeviceTopK, EqualsThatOfTheProcessorHoweverTheElementsLie) {
     const size_t size = (size_t{1} << 20U) + 3;
     std::vector<float> vector(size);
@@ -114,7 +115,8 @@ TEST_F(DeviceTopK, EqualsThatOfTheProcessorHoweverTheElementsLie) {
     compare_with("subnormal", [&](size_t) { return bell() * 1e-39; });
 }
 
-// Everything great lies where the sample looks (histogram.cuh), so that what is as great as it expects is too little.
+// All great values lie where the sample looks (histogram.cuh). So the sample expects too great a
+// magnitude.
 TEST_F(DeviceTopK, EqualsThatOfTheProcessorWhereTheSampleMisleads) {
     constexpr uint64_t kLines = 65536;
     constexpr uint64_t kSampled = 16384;

@@ -1,4 +1,5 @@
-// warp: 32 threads that work as one. All of them call these functions together.
+// warp: operations of 32 threads that run as one. All 32 threads must call these functions
+// together.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +19,8 @@ __device__ inline unsigned warp_of_block() {
     return threadIdx.x / kWarpThreads;
 }
 
-// Warps of a grid take pieces in turn: the first piece is that of their number, the next one so many behind it.
+// The warps of a grid take pieces in turn. A warp's first piece has the warp's number. Each next
+// piece is warps_of_grid() pieces later.
 __device__ inline uint64_t warp_of_grid() {
     return uint64_t{blockIdx.x} * (blockDim.x / kWarpThreads) + warp_of_block();
 }
@@ -27,7 +29,7 @@ __device__ inline uint64_t warps_of_grid() {
     return uint64_t{gridDim.x} * (blockDim.x / kWarpThreads);
 }
 
-// The sum of all lanes' values, in every lane.
+// Returns the sum of all lanes' values, in every lane.
 template <typename Number>
 __device__ Number warp_sum(Number value) {
     for (unsigned distance = kWarpThreads / 2; distance > 0; distance /= 2)
@@ -35,7 +37,7 @@ __device__ Number warp_sum(Number value) {
     return value;
 }
 
-// The sum of the values of this lane and of those before it.
+// Returns the sum of the values of this lane and of the lanes before it.
 template <typename Number>
 __device__ Number warp_sum_so_far(Number value) {
     const unsigned lane = lane_of_thread();

@@ -1,4 +1,4 @@
-// Actions: what goes out of the controller's core, to daemons, to the journal and to operators.
+// Actions: the output of the controller's core, for daemons, the journal and operators.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace pace::controller {
 
-// A message, and the nodes that it is for. One action for all of them: a copy of a view's members for each node would be (nodes x
-// members).
+// A message and its destination nodes. One action serves all of them: a copy of a view's members
+// for each node would cost nodes x members.
 template <typename Message>
 struct To : Message {
-    std::vector<NodeId> to;  // empty: all, but for the node that it is about
+    std::vector<NodeId> to;  // empty: all, except the node that the message is about
 };
 
 // The node is attached under this id.
@@ -28,36 +28,36 @@ struct Attached {
     std::string name;
 };
 
-// All attachments of the node are void; it may attach again.
+// All attachments of the node are void; the node may attach again.
 struct Excluded {
     NodeId node = 0;
     std::string reason;
 };
 
-// To nobody: the node is gone for long, and its id is known no more.
+// The node has been gone for long and its id is forgotten. Sent to no daemon.
 struct NodeForgotten {
     NodeId node = 0;
 };
 
-// Hard state to be made durable; the record's layout is the journal's (core/journal_record.h).
+// Hard state to be made durable; core/journal_record.h defines the record's layout.
 struct JournalAppend {
     std::vector<std::byte> record;
 };
 
-// What a note is about; empty, or none, where it is about nothing of the kind.
+// The subject of a note. A field that does not apply is empty or none.
 struct About {
     std::string job{};
     std::optional<Rank> rank{};
     std::string node{};
 };
 
-// Something that an operator wants to read.
+// A message for operators.
 struct Note {
     bool warning = false;
     std::string event;
     std::string detail;
     About about{};
-    bool routine = false;  // it comes with every worker, or oftener: nothing for the log
+    bool routine = false;  // as frequent as workers or more: not logged
 };
 
 template <typename... Messages>

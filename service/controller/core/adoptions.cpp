@@ -48,8 +48,11 @@ std::vector<Rank> Adoptions::asking(const Situation& view) const {
 
 Adoptions::Answer Adoptions::list(const Situation& view) {
     Answer answer;
-    // Without newcomers there is nothing to look for, and that is the ordinary view change.
-    std::erase_if(pending_, [&](const Adoption& a) { return !is_among(a.newcomer, view.members); });
+    // A newcomer whose daemon knows its model has finished, though no heartbeat has said so yet.
+    std::erase_if(pending_, [&](const Adoption& a) {
+        return !is_among(a.newcomer, view.members) || !view.without_model.contains(a.newcomer);
+    });
+    // A view change without newcomers, the usual case, does no further work.
     const std::vector<Rank> ranks = asking(view);
     std::vector<Adoption> found;
     for (const Rank newcomer : ranks) {

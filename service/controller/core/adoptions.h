@@ -1,14 +1,14 @@
-// Adoptions: newcomers that wait for the current model, and who gives it to them.
+// Adoptions: the newcomers that wait for the current model, and their donors.
 //
-// An adoption is listed in the view that admits the newcomer. It stays on our list until an event
-// shows that the newcomer has got it (its ready signal, or a heartbeat that finds it computing or
-// past its first round), and is listed again in every view until then, with another donor where the
-// first is not part of it: daemons stop transfers when the view changes, and a newcomer that no view
-// lists goes on with what it has. A daemon must ignore an adoption of a newcomer whose request has
-// ended.
+// An adoption is listed in the view that admits the newcomer. It stays pending until an event shows
+// that the newcomer has the model: its ready signal, its daemon's answer to the next change of the
+// view, or a heartbeat that finds it computing or past its first round. Until then every view lists
+// the adoption again, with another donor if the first has left. This is necessary since daemons
+// stop transfers when the view changes, and a newcomer that no view lists continues with its own
+// model. A daemon must ignore an adoption whose newcomer no longer has a request.
 //
-// Who has a model to give, the daemons say with every change of the view: nothing that could be
-// forgotten is kept here.
+// Daemons report which workers have a model with every view change. So nothing here is lost by a
+// restart.
 #pragma once
 
 #include <set>
@@ -22,26 +22,27 @@ namespace pace::controller {
 
 class Adoptions {
   public:
-    // Of a view about to be committed.
+    // The view that is about to be committed.
     struct Situation {
         std::span<const Member> members;  // in rank order
-        // With their states of before, so that newcomers are still `admitted`.
+        // The workers in their states before the view, so that newcomers are still `admitted`.
         const std::vector<Worker>& workers;
-        const std::set<Rank>& without_model;  // as their daemons say
+        const std::set<Rank>& without_model;  // as their daemons report
         bool rounds_made = false;
     };
     struct Answer {
         std::vector<Adoption> adoptions;
-        std::vector<Rank> without_donor;  // must be told, and are in no view
+        std::vector<Rank> without_donor;  // must be told, and left out of the view
     };
 
-    // Donors are members of the old view that have a model, of the lowest rank, on the newcomer's
-    // node if possible; else newcomers that did not ask for one and have one. If nobody has a
-    // model, the newcomer
-    //   - waits with the members for the first, before any round;
+    // Donors are members of the old view that have a model: of the lowest rank, on the newcomer's
+    // node if possible. Otherwise they are newcomers that have a model and did not ask for one. If
+    // nobody has a model, the newcomer
+    //   - waits with the members for the first model, before any round;
     //   - has no donor, once rounds were made;
-    //   - is not listed, if there is no member either: it keeps what it has, which is then the job's
-    //     model. Of several that is the one with the most iterations; the others get it from there.
+    //   - is not listed, if there are no members either: it keeps its model.
+    // Several unlisted newcomers use the model of the one with the most iterations, which is the
+    // job's.
     Answer list(const Situation& view);
 
     void on_finished(Rank newcomer);
@@ -50,7 +51,7 @@ class Adoptions {
   private:
     struct Donor {
         Rank rank = kNoRank;
-        bool members_exist = false;  // whether it was found or not
+        bool members_exist = false;  // whether or not a donor was found
     };
     Donor donor_for(NodeId node, const Situation& view) const;
     std::vector<Rank> asking(const Situation& view) const;

@@ -1,5 +1,6 @@
-// Announcements: workers that compute still, but have said that they will be ready, each with the time from which its group may
-// form: an eighth of its usual step before it is expected, so that the order is there when it comes.
+// Announcements: workers that still compute, but have announced that they will be ready. Each has
+// the time from which its group may form. This is an eighth of its usual step before its expected
+// arrival, so that the order is there when the worker arrives.
 #pragma once
 
 #include <optional>
@@ -15,12 +16,13 @@ class Announcements {
   public:
     explicit Announcements(uint32_t world) : noted_(world) {}
 
-    // `due`: nothing if no step of it was measured yet; then the worker itself is awaited. Replaces an earlier one.
+    // `due`: none if no step of the worker was measured yet; then its group waits for the worker
+    // itself. Replaces an earlier announcement.
     void add(const From<Ready>& announced, std::optional<TimePoint> due);
-    // False if there was none.
+    // False if there was no announcement.
     bool remove(Rank rank);
 
-    // Takes out one that is due; false if none is.
+    // Takes one announcement that is due; false if none is.
     bool take_due(TimePoint now, From<Ready>& ret_announced);
     std::optional<TimePoint> next_due() const;
 
@@ -34,7 +36,8 @@ class Announcements {
     std::set<std::pair<TimePoint, Rank>> by_due_;
 };
 
-// When the group of a worker that began its step at `since` may form, if it takes this long for most.
+// When the group of a worker may form. The worker began its step at `since`; its steps usually take
+// `median_step`.
 constexpr TimePoint announcement_due(TimePoint since, Duration median_step) {
     return since + median_step - median_step / 8;
 }

@@ -13,14 +13,14 @@ namespace {
 
 constexpr uint32_t kFirstSize = 3;
 constexpr uint32_t kStepsKept = 32;  // in a mean
-constexpr uint32_t kStepsKnown = 3;  // of a worker, to know its pace
-constexpr double kStray = 2;         // times the mean, or a part of it
-constexpr int32_t kStraysMax = 6;    // in a row: the worker has become another
-constexpr double kSilent = 5;        // median steps, of a worker that has not finished one
+constexpr uint32_t kStepsKnown = 3;  // steps of a worker until its pace is known
+constexpr double kStray = 2;         // above the mean times this, or below the mean over this
+constexpr int32_t kStraysMax = 6;    // in a row: the worker's pace has changed
+constexpr double kSilent = 5;        // median steps, for a worker that has not finished a step
 
-constexpr double kGain = 1.1;           // that a change must be worth
-constexpr double kGainUnchanged = 1.4;  // while all is as it was at the last change
-constexpr double kSameFactor = 1.8;     // of a worker's steps
+constexpr double kGain = 1.1;           // minimum gain of a change
+constexpr double kGainUnchanged = 1.4;  // if all is as at the last change
+constexpr double kSameFactor = 1.8;     // for a worker's steps to count as unchanged
 constexpr uint32_t kInRow = 2;
 constexpr uint32_t kRestMax = 16;  // evaluations
 
@@ -51,7 +51,7 @@ AutoPolicy::AutoPolicy(uint32_t world)
       reason_("to begin with, until the steps of every worker are measured"),
       workers_(world) {}
 
-// ------------------------------------------------------------------------------------- observations
+// ------------------------------------------------------------------------------------ observations
 
 void AutoPolicy::on_step(Rank rank, Duration step) {
     const double step_s = base::to_seconds(step);
@@ -92,7 +92,8 @@ void AutoPolicy::forget(Rank rank) {
     workers_[rank] = {};
 }
 
-// Nothing before every worker's pace is known: its steps are, or the one it is at takes conspicuously long.
+// Nothing until the pace of every worker is known, from its steps or because its present step takes
+// conspicuously long.
 std::optional<JobPace> AutoPolicy::pace_of(const std::vector<Present>& present) const {
     std::vector<double> known;
     for (const Present& worker : present)
@@ -110,7 +111,7 @@ std::optional<JobPace> AutoPolicy::pace_of(const std::vector<Present>& present) 
         const bool is_known = steps.count >= kStepsKnown;
         if (!is_known && computing_s < kSilent * median_s) return std::nullopt;
         const double usual_s = is_known ? steps.mean_s : 0;
-        // A step that only takes a little longer than others says nothing yet.
+        // A step that takes only a little longer than the others says nothing yet.
         pace.steps_s.push_back(computing_s > kSilent * usual_s ? computing_s : usual_s);
     }
     const auto kept =
@@ -124,7 +125,7 @@ std::optional<JobPace> AutoPolicy::pace_of(const std::vector<Present>& present) 
     return pace;
 }
 
-// ------------------------------------------------------------------------------------------ choices
+// ----------------------------------------------------------------------------------------- choices
 
 bool AutoPolicy::is_as_before(const std::vector<Present>& present, const JobPace& pace) const {
     if (switches_ == 0) return false;

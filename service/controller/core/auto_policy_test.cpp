@@ -11,7 +11,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Workers whose steps vary by chance, each exchange 2 ms. It is told of steps as they would come, not of who waits for whom.
+// Workers with random step times and exchanges of 2 ms. The policy is told about steps as they
+// would come, without any worker waiting for another.
 class Bench {
   public:
     Bench(uint32_t world, double cv, uint64_t seed)
@@ -24,7 +25,7 @@ class Bench {
 
     void slow(Rank rank, double factor) { slow_[rank] = factor; }
 
-    // So many steps of 50 ms pass.
+    // Simulates `steps` steps of 50 ms.
     void run(int steps) {
         const double end = now_ms_ + 50.0 * steps;
         while (now_ms_ < end) {
@@ -50,7 +51,7 @@ class Bench {
         chosen_.evaluate(present_);
     }
 
-    // Log-normal, of mean 50 ms.
+    // Log-normal, with mean 50 ms.
     double step_of(Rank rank) {
         const double sigma = std::sqrt(std::log(1 + cv_ * cv_));
         const double normal = std::sqrt(-2 * std::log(1 - random_.uniform())) *
@@ -62,7 +63,7 @@ class Bench {
 
     AutoPolicy chosen_;
     std::vector<double> slow_;
-    std::vector<double> left_;  // when each signals next
+    std::vector<double> left_;  // time of each worker's next signal
     double cv_;
     base::Random random_;
     std::vector<AutoPolicy::Present> present_;
@@ -108,11 +109,11 @@ TEST(AutoPolicy, LeavesFullWhenAWorkerBecomesSlowAndComesBackWhenItRecovers) {
 TEST(AutoPolicy, WaitsForAWorkerWhoseFirstStepIsNotOver) {
     Bench bench(16, 0.02, 1);
     bench.slow(15, 100);
-    bench.run(90);  // of a hundred
+    bench.run(90);  // 90 of a hundred
     EXPECT_NE(bench.chosen().shape().policy, Policy::full);
 }
 
-// Thousands of groups, whatever the noise: the first change is the last.
+// Over thousands of groups, with any noise, the first change is the last.
 TEST(AutoPolicy, NeverChangesTwiceWhileSpeedsStayAsTheyAre) {
     for (const double cv : {0.02, 0.1, 0.3, 0.6, 1.0}) {
         for (const double slowest : {1.0, 1.5, 2.0, 5.0}) {

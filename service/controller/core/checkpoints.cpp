@@ -13,7 +13,7 @@ bool has_made(const Server& order, Rank rank, uint64_t own) {
 
 }  // namespace
 
-// A model that has been assigned is a change too, but one that its trainers still have.
+// Counts pushes only: an assigned model is a change too, but its trainers still have it.
 bool Checkpoints::has_changed(const Server& order) const {
     return order.clocks().pushes() != pushes_;
 }

@@ -1,7 +1,8 @@
-// Checkpoints: when a server job's model is saved, and how far that is.
+// Checkpoints: when a server job's model is saved, and the state of the saving.
 //
-// One at a time: at an interval, if something has changed, and when somebody asks. A checkpoint is whole when every shard's part is
-// durable; a change of view, or a part that fails, ends it.
+// At most one checkpoint is being made at a time. A checkpoint begins at an interval, if something
+// has changed, and when a worker asks. It is complete when every shard's part is durable. A change
+// of view or a failed part ends it.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,10 @@
 
 namespace pace::controller {
 
-// One that is being made.
+// A checkpoint that is being made.
 struct OpenCheckpoint {
     uint64_t position = 0;
-    std::set<uint32_t> missing;  // shards
+    std::set<uint32_t> missing;  // shards not yet saved
     std::vector<CheckpointAnswer> answers;
 };
 
@@ -30,28 +31,30 @@ class Checkpoints {
         TimePoint when;
     };
 
-    // `every` is 0 for those alone that are asked for.
+    // `every` is 0 for checkpoints on request only.
     explicit Checkpoints(Duration every) : every_(every) {}
 
-    // Replaces what this rank has asked for before.
+    // Replaces an earlier request of this rank. The checkpoint must include the rank's first `own`
+    // updates.
     void ask(Rank rank, uint64_t own) { asked_[rank] = own; }
     void forget(Rank rank) { asked_.erase(rank); }
 
     bool at_interval() const { return every_ != Duration::zero(); }
-    // The interval begins.
+    // Starts the interval.
     void start(TimePoint now) { began_ = now; }
     bool is_due(const Server& order, TimePoint now) const;
-    // At the interval; none if nothing has changed.
+    // When the interval ends; none if nothing has changed.
     std::optional<TimePoint> next_due(const Server& order) const;
-    // The order has this position for it, of so many shards.
+    // Begins a checkpoint, which the order has at this position, of `shards` shards.
     void begin(uint64_t position, size_t shards, const Server& order, TimePoint now);
-    // What there is to say, when a part of it is the last one or has failed; its addressees are the caller's.
+    // The message to send if this report is the last part or a failed one; none otherwise. The
+    // caller sets the destinations.
     std::optional<CheckpointEnded> saved(const From<ServerSaved>& event, TimePoint now);
-    // The model's nodes are others: whoever waits asks again.
+    // Abandons the checkpoint, since the model's nodes change. Waiting workers ask again.
     void abandon();
 
     const std::optional<Last>& last() const { return last_; }
-    // Of the last one that failed, if none has been made since.
+    // The reason if the last checkpoint failed; empty otherwise.
     const std::string& failure() const { return failure_; }
 
   private:
@@ -60,7 +63,7 @@ class Checkpoints {
     Duration every_;
     std::map<Rank, uint64_t> asked_;
     TimePoint began_{};
-    uint64_t pushes_ = 0;  // in the last one that was begun, and has not failed
+    uint64_t pushes_ = 0;  // at the last checkpoint begun, if it has not failed
     std::optional<OpenCheckpoint> saving_;
     std::optional<Last> last_;
     std::string failure_;

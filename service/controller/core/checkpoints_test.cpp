@@ -35,7 +35,7 @@ TEST_F(CheckpointsTest, OneIsDueAtTheIntervalIfSomethingHasChanged) {
     begin(kStart + seconds(12));
     EXPECT_FALSE(checkpoints.is_due(order, kStart + seconds(30)));  // one at a time
     EXPECT_FALSE(saved(0));
-    EXPECT_FALSE(saved(0));  // said again
+    EXPECT_FALSE(saved(0));  // repeated
     EXPECT_TRUE(saved(1));
     EXPECT_FALSE(checkpoints.is_due(order, kStart + seconds(30)));  // nothing has changed
     push(1);
@@ -72,7 +72,7 @@ TEST_F(CheckpointsTest, APartThatFailsEndsItAndTheIntervalTriesAgain) {
     EXPECT_EQ(ended->failure, "no space");
     EXPECT_EQ(checkpoints.failure(), "no space");
     EXPECT_FALSE(checkpoints.last());
-    EXPECT_FALSE(saved(0));  // of one that has ended
+    EXPECT_FALSE(saved(0));  // of a checkpoint that has ended
     EXPECT_TRUE(checkpoints.is_due(order, kStart + seconds(20)));
     begin(kStart + seconds(20));
     EXPECT_FALSE(saved(0));

@@ -1,4 +1,4 @@
-// Cluster: what all jobs share.
+// Cluster: the state that all jobs share.
 #pragma once
 
 #include "service/controller/core/core.h"
@@ -16,14 +16,15 @@ struct Cluster {
     LinkTable links;
     CutLinks cuts;
     GroupId next_group = 1;
-    // Drawn for this life of the controller: part of what it numbers, so that two lives that know nothing of each other give no
-    // number twice.
+    // A random number for this life of the controller. Generation numbers include it, so that two
+    // lives that know nothing of each other never give the same number.
     uint32_t life = 0;
     Core::Counters counters;
 };
 
-// The zone that an exchange's order of summing follows, of a node that lies in `zone` as far as is known. A measurement is
-// another at every run, and a sum is to be the same: unless the operator prefers speed, only labels count.
+// The zone of a node that determines the summing order of an exchange. `zone` is the node's zone as
+// far as known. Measurements differ from run to run, but sums must be reproducible. So only labels
+// count, unless the operator prefers speed.
 inline uint32_t relay_zone_of(const Cluster& cluster, NodeId node, uint32_t zone) {
     return cluster.options.relay_measured_zones ? zone : cluster.nodes.label_of(node);
 }

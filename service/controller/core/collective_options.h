@@ -1,12 +1,13 @@
-// The options of the collective family that must fit each other: the quorum, and what of the gradients travels.
+// Collective options: checks the options of the collective family that must fit each other: the
+// quorum, and which part of the gradients is sent.
 #pragma once
 
 #include "service/controller/core/types.h"
 
 namespace pace::controller {
 
-// Refuses options that make no sense together, with a sentence that names the option, its value and what to do. They are as
-// protocol::read_options() returns them.
+// Refuses options that make no sense together. The error names the option, its value and what to
+// do. `options` is as protocol::read_options() returns it.
 base::Result<> check_collective(const JobOptions& options);
 
 }  // namespace pace::controller

@@ -74,13 +74,13 @@ TEST(CollectiveOptions, AreTakenAtTheirLimits) {
     EXPECT_TRUE(check(options));
     options = sparse(9);
     options.density = 1e-9;
-    options.teams = 2;  // divides the nodes, perhaps: nobody knows them yet
+    options.teams = 2;  // may divide the nodes: their number is not known yet
     EXPECT_TRUE(check(options));
     EXPECT_TRUE(check(sparse(8, Compression::bf16)));
 }
 
 struct CollectiveRefusal {
-    const char* names;  // what the sentence must contain
+    const char* names;  // what the message must contain
     std::function<void(JobOptions&)> spoil;
 };
 

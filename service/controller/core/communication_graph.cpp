@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-constexpr size_t kNamed = 3;  // edges in a text; the rest are counted
+constexpr size_t kNamed = 3;  // edges listed in a text; the rest are counted
 
 using Edge = std::pair<uint32_t, uint32_t>;
 
@@ -33,7 +33,7 @@ Result<Edge> check_edge(uint32_t a, uint32_t b, uint32_t world) {
     return Edge(std::minmax(a, b));
 }
 
-// Of every rank the lowest one that it is joined to, over any number of edges.
+// For every rank the lowest rank to which edges connect it, directly or through others.
 std::vector<uint32_t> components_of(const std::vector<Edge>& edges, uint32_t world) {
     std::vector<uint32_t> parent(world);
     std::iota(parent.begin(), parent.end(), 0U);
@@ -73,7 +73,7 @@ std::vector<Edge> pairs_of(const std::vector<uint32_t>& edges) {
     return pairs;
 }
 
-// Those of `edges` that `others` lack.
+// The edges of `edges` that `others` lacks.
 std::string missing_text(const std::vector<Edge>& edges, const std::vector<Edge>& others) {
     std::vector<Edge> missing;
     std::set_difference(edges.begin(), edges.end(), others.begin(), others.end(),

@@ -9,7 +9,7 @@ uint32_t components(uint32_t workers, const std::vector<std::vector<Rank>>& grou
     std::vector<Rank> parents(workers);
     std::iota(parents.begin(), parents.end(), Rank{0});
     const auto root_of = [&](Rank rank) {
-        // Each step halves the way for the next.
+        // Path halving: each step shortens the path for later calls.
         while (parents[rank] != rank) rank = parents[rank] = parents[parents[rank]];
         return rank;
     };

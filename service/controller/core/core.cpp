@@ -30,9 +30,9 @@ CoreOptions with_defaults(CoreOptions options) {
     return options;
 }
 
-// Each life of the controller numbers its groups from a random base, so that no order is taken for
-// one of an earlier life, and no number has to be made durable. A life has room for 2^32 groups
-// before two bases could meet by more than chance.
+// Each life of the controller numbers its groups from a random base. So no order is mistaken for
+// one of an earlier life, and no number has to be durable. A life has room for 2^32 groups before
+// two bases could meet by more than chance.
 GroupId first_group(uint64_t token) {
     return ((token >> 33U) << 32U) + 1;
 }
@@ -119,7 +119,7 @@ void Core::begin_anew(TimePoint now) {
     state_ = std::make_unique<State>(options_, make_token_);
     state_->cluster.counters = counters;
     state_->jobs.remember(ended);
-    // What this life has written it also reads.
+    // Records written by this life can always be read.
     for (const auto& record : records) (void)replay(record);
     replay_finished(now);
 }

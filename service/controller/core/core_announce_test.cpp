@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Two workers, whose first step took 80 ms.
+// Two workers whose first step took 80 ms.
 class CoreAnnounceTest : public ::testing::Test, public CoreFixture {
   protected:
     void SetUp() override {
@@ -24,7 +24,7 @@ class CoreAnnounceTest : public ::testing::Test, public CoreFixture {
     }
     void announce(Rank rank, uint64_t iteration) { ready(rank, iteration, ReadyStage::announced); }
     void arrive(Rank rank, uint64_t iteration) { ready(rank, iteration, ReadyStage::arrived); }
-    // Both average, and compute again.
+    // Both average, then compute again.
     void meet(uint64_t iteration) {
         ready(0, iteration);
         ready(1, iteration);
@@ -36,7 +36,7 @@ class CoreAnnounceTest : public ::testing::Test, public CoreFixture {
     Duration last_step(Rank rank) const { return job().workers.at(rank).step_last; }
 
     static constexpr Duration kStep = milliseconds(80);
-    static constexpr Duration kDue = milliseconds(70);  // 7/8 of it
+    static constexpr Duration kDue = milliseconds(70);  // 7/8 of kStep
     std::vector<NodeId> nodes_;
 };
 
@@ -87,7 +87,7 @@ TEST_F(CoreAnnounceTest, WhatIsTakenBackBeforeTheGroupFormsIsForgotten) {
     pass(kStep);
     EXPECT_TRUE(sent<GroupOrder>().empty());
     EXPECT_TRUE(sent<Withdrawn>().empty());
-    arrive(0, 2);  // its daemon may say so all the same
+    arrive(0, 2);  // its daemon may send this anyway
     EXPECT_EQ(take<GroupOrder>().size(), 1U);
 }
 
@@ -104,7 +104,7 @@ TEST_F(CoreAnnounceTest, WhatIsTakenBackWhileItWaitsIsForgotten) {
     EXPECT_EQ(orders[0].iteration, 5U);
 }
 
-// Its daemon gives the order up, which frees the others.
+// Its daemon abandons the order, which releases the others.
 TEST_F(CoreAnnounceTest, WhatIsTakenBackAfterTheOrderFailsItsGroup) {
     announce(0, 2);
     ready(1, 2);
@@ -146,7 +146,7 @@ TEST_F(CoreAnnounceTest, TheDeadAreNotExpected) {
 
 TEST_F(CoreAnnounceTest, TheStoppedAreNotExpected) {
     pass_hearing(std::chrono::seconds(8), nodes_);
-    meet(2);  // steps of 80 ms and of 8 s: the longer is the median of two
+    meet(2);  // with steps of 80 ms and 8 s, the median is the longer
     announce(0, 3);
     for (int i = 0; i < 25; ++i) {
         send(from(nodes_[0], Heartbeat{{{1, 0, 0, 0, 10, true}}}));

@@ -1,4 +1,4 @@
-// Policy auto through the core's door: that it changes under way, loses nobody's signal, and says so.
+// Policy auto in the core: changes while the job runs, loses no signal, and reports the change.
 #include <algorithm>
 
 #include "service/controller/core/core_fixture.h"
@@ -16,7 +16,8 @@ JobOptions automatic(uint32_t world) {
     return options;
 }
 
-// Trainers of one worker to a node who compute, signal, and exchange for a millisecond, until told to stop.
+// Trainers with one worker per node that compute, signal, and exchange for a millisecond, until
+// stopped.
 class Trainers {
   public:
     Trainers(CoreFixture& core, uint32_t world)
@@ -60,7 +61,7 @@ class Trainers {
     void compute(Worker& worker) {
         worker.phase = Phase::computing;
         ++worker.iteration;
-        // No two of them are ever exactly alike.
+        // No two workers ever take exactly the same time.
         worker.until = core_.now() + worker.step + microseconds(37 * worker.rank);
     }
 
@@ -124,7 +125,7 @@ TEST(CoreAuto, ChangesToFullAmongEqualsAndBackWhenOneBecomesSlow) {
     for (Rank rank = 0; rank < 7; ++rank) EXPECT_GE(trainers.orders_of(rank), 150U) << rank;
 }
 
-// Where the others stand when it changes: whoever waits still waits, in its turn.
+// At a change, a worker that waits continues to wait, in its turn.
 TEST(CoreAuto, OfAnySmallWorldLosesNobody) {
     for (uint32_t world = 1; world <= 9; ++world) {
         CoreFixture core;
@@ -162,7 +163,7 @@ TEST(CoreAuto, IsToldWeightsAndNothingThatItChooses) {
     EXPECT_NE(refusal_of([](JobOptions& o) { o.group_wait_ms = 5; }), "");
     EXPECT_NE(refusal_of([](JobOptions& o) { o.progress_gap = 5; }), "");
     const JobOptions checked = *check(automatic(8));
-    EXPECT_EQ(*check(checked), checked);  // as the journal has them
+    EXPECT_EQ(*check(checked), checked);  // as in the journal
     EXPECT_EQ(with_shape(checked, Policy::partial_reduce, 3).history_window, 8U);
     EXPECT_EQ(with_shape(checked, Policy::partial_reduce, 3).group_min, 2U);
     EXPECT_EQ(with_shape(checked, Policy::full, 0).group_size, 8U);

@@ -1,4 +1,4 @@
-// The network is cut between nodes that the controller hears all.
+// Core cuts: the network is cut between nodes that the controller all hears.
 #include <algorithm>
 
 #include "service/controller/core/core_fixture.h"
@@ -135,7 +135,8 @@ TEST_F(CoreCutsTest, ANewcomerThatNotAllReachWaits) {
     EXPECT_EQ(nodes_of_last_view(), (std::vector{nodes[0], late}));
 }
 
-// The end that said so has given up its connection, and what had come over it: the other may not know of that, and waits.
+// The end that reported the cut has dropped its connection, and the data on it. The other end may
+// not know, and waits.
 TEST_F(CoreCutsTest, AfterACutThatEndsBeforeItCountsWhateverWasUnderWayBeginsAnew) {
     const auto nodes = start(reducing(3));
     clear();
@@ -169,7 +170,7 @@ TEST_F(CoreCutsTest, ACutOfNodesThatDoNotMeetInAJobDisturbsItNot) {
     EXPECT_TRUE(job().left_out.empty());
 }
 
-// A cluster of many nodes falls in two halves, of which both reach the controller.
+// A cluster of many nodes splits into two halves that both reach the controller.
 TEST_F(CoreCutsTest, ASplitOfManyNodesLeavesHalfOfThemOut) {
     constexpr uint32_t kHalf = 100;
     const auto nodes = start(reducing(2 * kHalf));
@@ -185,7 +186,7 @@ TEST_F(CoreCutsTest, ASplitOfManyNodesLeavesHalfOfThemOut) {
     EXPECT_TRUE(core().status(now()).cuts.empty());
 }
 
-// Another donor than the one that is left out, if anybody else has the result.
+// The donor is not the node that is left out, if any other node has the result.
 TEST_F(CoreCutsTest, TheDonorOfAMissedResultIsOneThatAllReach) {
     const auto nodes = start(reducing(3));
     answer_views(false);

@@ -1,4 +1,5 @@
-// An operator drains a node: its workers leave, the others go on, nobody joins there.
+// Core drain: an operator drains a node: its workers leave, the others continue, nobody joins
+// there.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -67,12 +68,12 @@ TEST_F(CoreDrainTest, SurvivesTheControllersRestartAndTheDaemons) {
     const NodeId node = attach("node1");
     EXPECT_TRUE(core().status(now()).nodes.at(1).draining);
     clear();
-    // Its daemon did not hear of it, and announces the worker again.
+    // Its daemon missed this, and announces the worker again.
     resume(node, 1, averaging(2), 1);
     EXPECT_EQ(take<JoinRefused>().size(), 1U);
     core().begin_anew(now());
     EXPECT_TRUE(core().status(now()).nodes.at(1).draining);
-    // A journal that was written anew has it, too; one in which it was put back has not.
+    // A rewritten journal keeps the draining; after the node is put back, it does not.
     const auto draining = [this] {
         size_t found = 0;
         for (const auto& record : core().journal_snapshot())

@@ -1,4 +1,4 @@
-// Core: what it does with each event.
+// Core events: how the core handles each event.
 #include <set>
 #include <utility>
 
@@ -229,13 +229,15 @@ void Core::State::on(const From<Heartbeat>& event, const Turn& turn) {
                  [&](Job& job) { job.on_group_report(event.node, report, turn.now); });
     }
     learn_links(event);
+    cluster.nodes.set_clock(event.node, event.unix_ms, turn.now);
+    if (event.machine != MachineReport{}) cluster.nodes.on_machine(event.node, event.machine);
 }
 
 void Core::State::learn_links(const From<Heartbeat>& event) {
     if (event.links.empty() || !cluster.nodes.is_attached(event.node)) return;
     const auto is_gone = [this](NodeId node) { return !cluster.nodes.is_attached(node); };
     bool measured = false;
-    bool has_made_room = false;  // a second look would find no more
+    bool has_made_room = false;  // a second pass would free nothing more
     for (const LinkReport& link : event.links) {
         if (!has_made_room && cluster.links.is_full(event.node)) {
             cluster.links.forget_if(event.node, is_gone);

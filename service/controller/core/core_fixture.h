@@ -1,4 +1,4 @@
-// A core under a virtual clock, and daemons that answer it as told. For tests only.
+// Core fixture: a core under a virtual clock, with daemons that answer as told. For tests only.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace pace::controller {
 
-// The action that is, or that has, a T.
+// The action that is a T or contains a T.
 template <typename T, typename... Actions>
 std::conditional_t<(std::is_same_v<T, Actions> || ...), T, To<T>> sent_of(
     const std::variant<Actions...>&);
@@ -27,7 +27,7 @@ class CoreFixture {
   public:
     explicit CoreFixture(CoreOptions options = {}) : options_(options) { restart(); }
 
-    // A new life of the controller, without its journal unless replay_journal() follows.
+    // Starts a new life of the controller, without its journal unless replay_journal() follows.
     void restart() {
         static uint64_t lives = 0;
         ++lives;
@@ -35,7 +35,7 @@ class CoreFixture {
     }
     void replay_journal() { replay_journal(journal_.size()); }
     void forget_journal() { journal_.clear(); }
-    // As if no more than these records had become durable.
+    // Replays as if only the first `records` records had become durable.
     void replay_journal(size_t records) {
         journal_.resize(records);
         for (const auto& record : journal_) {
@@ -83,7 +83,7 @@ class CoreFixture {
     }
     void clear() { actions_.clear(); }
 
-    // Time passes; ticks come when they are due.
+    // Lets time pass, with ticks when they are due.
     void pass(Duration duration) {
         const TimePoint until = now_ + duration;
         while (core_->next_deadline() && *core_->next_deadline() <= until) {
@@ -95,7 +95,7 @@ class CoreFixture {
     void hear(const std::vector<NodeId>& nodes) {
         for (const NodeId node : nodes) send(NodeHeard{node});
     }
-    // As pass(), while these nodes send heartbeats every 100 ms.
+    // Like pass(), while these nodes send heartbeats every 100 ms.
     void pass_hearing(Duration duration, const std::vector<NodeId>& nodes) {
         for (Duration passed{}; passed < duration; passed += std::chrono::milliseconds(100)) {
             pass(std::chrono::milliseconds(100));
@@ -106,7 +106,7 @@ class CoreFixture {
     NodeId attach(const std::string& name, NodeId last_id = 0) {
         return attach(Hello{0, name, 1, {std::byte{1}}, "host", 8, last_id});
     }
-    // The daemon lives in its trainer's process.
+    // Attaches a daemon that is in its trainer's process.
     NodeId attach_hosted(const std::string& name) {
         return attach(Hello{0, name, 1, {std::byte{1}}, "host", 8, 0, "", 0, true});
     }
@@ -121,7 +121,7 @@ class CoreFixture {
     void join(NodeId node, Rank rank, const JobOptions& options) {
         send(from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0}));
     }
-    // Into the run that there was, though all its workers may have died.
+    // Joins the existing run, though all its workers may have died.
     void come_back(NodeId node, Rank rank, const JobOptions& options) {
         auto event = from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0});
         event.rerun = Rerun::never;
@@ -131,7 +131,7 @@ class CoreFixture {
         send(from(node, WorkerJoin{rank + 100, rank, options, 1000, true, 5, 3, epoch}));
     }
 
-    // `world` workers, `per_node` of them on each node, started. Returns the nodes.
+    // Starts `world` workers, `per_node` on each node. Returns the nodes.
     std::vector<NodeId> start(const JobOptions& options, uint32_t per_node = 1) {
         std::vector<NodeId> nodes;
         for (Rank rank = 0; rank < options.world; ++rank) {
@@ -159,7 +159,7 @@ class CoreFixture {
     TimePoint now() const { return now_; }
     void answer_views(bool yes) { answers_views_ = yes; }
     void complete_rounds(uint64_t rounds) { completed_ = rounds; }
-    // What the node's daemon says of its workers from now on.
+    // Sets what the node's daemon reports of its workers from now on.
     void without_model(NodeId node, std::vector<Rank> ranks) {
         without_model_[node] = std::move(ranks);
     }

@@ -1,4 +1,4 @@
-// Groups through the door: orders, weights, what becomes of them when something dies.
+// Core groups: orders, weights, and what becomes of them when a member dies.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -55,7 +55,7 @@ TEST_F(CoreGroupsTest, OrdersNameMembersByRankWithWeightsAndTheNewIteration) {
     EXPECT_NE(order.group, 0U);
 }
 
-// Before any step was measured, ten median steps are long.
+// Before any step is measured, the freeze timeout of ten median steps is long.
 TEST_F(CoreGroupsTest, NoGroupWaitsForAStoppedProcess) {
     JobOptions options = averaging(3);
     options.policy = Policy::full;
@@ -115,7 +115,7 @@ TEST_F(CoreGroupsTest, AreAbortedAtTheOthersWhenANodeIsLostOrFails) {
         ASSERT_EQ(aborts.size(), 1U);
         EXPECT_EQ(aborts[0].to.front(), nodes[1]);
         EXPECT_EQ(aborts[0].group, group);
-        // Its daemon announces the member again, and somebody averages with it.
+        // Its daemon announces the member again, and another worker averages with it.
         f.send(from(nodes[1], Ready{1, 1, 0, 7}));
         f.send(from(nodes[2], Ready{1, 2, 1, 7}));
         if (!lost) f.send(from(nodes[0], Ready{1, 0, 0, 7}));
@@ -170,7 +170,7 @@ TEST_F(CoreGroupsTest, TakeTheNewestSignalOfAWorkerThatWaits) {
     ASSERT_EQ(orders.size(), 1U);
     EXPECT_EQ(orders[0].members.size(), 3U);
     EXPECT_EQ(orders[0].iteration, 9U);
-    // While it exchanges, a signal says that its part is over.
+    // While a worker exchanges, its signal implies that its part is over.
     ready(nodes[0], 0, 6);
     ready(nodes[0], 0, 7);
     ready(nodes[3], 3, 6);
@@ -178,7 +178,7 @@ TEST_F(CoreGroupsTest, TakeTheNewestSignalOfAWorkerThatWaits) {
     EXPECT_EQ(take<GroupOrder>().at(0).iteration, 7U);
 }
 
-// A restart has everybody waiting. No event may take as long as all those groups do.
+// After a restart all workers wait. No event may take as long as ordering all their groups.
 TEST_F(CoreGroupsTest, OfManyAtOnceAreOrderedAFewPerEvent) {
     constexpr uint32_t kWorkers = 1000;
     answer_views(false);
@@ -252,7 +252,7 @@ TEST_F(CoreGroupsTest, WarnOnceOfAWorkerWithOtherBuffers) {
     ready(nodes[2], 2, 0, 99);
     EXPECT_EQ(digest_notes(), 1);
     pass_hearing(std::chrono::seconds(2), nodes);
-    const auto orders = take<GroupOrder>();  // alone at the end, rather than hanging
+    const auto orders = take<GroupOrder>();  // alone at the end, instead of hanging
     ASSERT_EQ(orders.size(), 1U);
     EXPECT_EQ(orders[0].digest, 99U);
     send(from(nodes[2], GroupDone{1, orders[0].group, false, 1, 1}));

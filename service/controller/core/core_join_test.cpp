@@ -1,4 +1,4 @@
-// Joining, leaving, and everything that a join is refused for.
+// Core join: joining, leaving, and all reasons for refusing a join.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -47,7 +47,7 @@ TEST_F(CoreJoinTest, RefusesOptionsThatMakeNoSense) {
     EXPECT_EQ(refusal().kind, ErrorKind::invalid);
 }
 
-// run.min_workers 2 of 4, who wait a second for the others.
+// run.min_workers 2 of 4, which wait a second for the others.
 JobOptions elastic() {
     JobOptions options = averaging(4);
     options.min_workers = 2;
@@ -171,7 +171,7 @@ TEST_F(CoreJoinTest, AnswersALeaveThatAsksForItWhenTheRankIsFree) {
     send(from(nodes[0], WorkerLeave{1, 0, true}));
     EXPECT_TRUE(take<WorkerLeft>().empty());
     send(from(nodes[1], WorkerLeave{1, 1, true, 70}));
-    send(from(nodes[1], WorkerLeave{1, 1, true, 71}));  // said again after a reconnection
+    send(from(nodes[1], WorkerLeave{1, 1, true, 71}));  // repeated after a reconnection
     send(from(nodes[1], WorkerLeave{9, 1, true, 72}));  // of a job that has ended
     const auto left = take<WorkerLeft>();
     ASSERT_EQ(left.size(), 3U);

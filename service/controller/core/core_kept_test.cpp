@@ -1,4 +1,4 @@
-// What nodes have of jobs, and when they are told that nobody needs it.
+// Core kept: which data of jobs nodes keep, and when they are told that it is not needed.
 #include <algorithm>
 
 #include "service/controller/core/core_fixture.h"
@@ -34,7 +34,7 @@ class CoreKeptTest : public ::testing::Test, protected CoreFixture {
 
 TEST_F(CoreKeptTest, WhenAJobEndsEveryNodeHearsOfItThatHasHadAWorker) {
     const auto nodes = started(reducing(3));
-    // Of rank 2, node 3 has what its dead process left.
+    // Node 3 keeps data of the dead process of rank 2.
     send(from(nodes[2], WorkerLeave{1, 2, false}));
     come_back(nodes[0], 2, reducing(3));
     for (const Rank rank : {0U, 1U, 2U}) send(from(nodes[rank % 2], WorkerLeave{1, rank, true}));
@@ -53,7 +53,7 @@ TEST_F(CoreKeptTest, ANodeThatWasAwayHearsOfTheEndWhenItAsks) {
     ASSERT_EQ(attach("node1", nodes[1]), nodes[1]);
     keeps(nodes[1]);
     EXPECT_TRUE(was_told_of_the_end(nodes[1]));
-    // Also of a controller that has read it in its journal.
+    // The same holds for a controller that has read the end in its journal.
     restart();
     replay_journal();
     ASSERT_EQ(attach("node1", nodes[1]), nodes[1]);
@@ -78,7 +78,7 @@ TEST_F(CoreKeptTest, ANodeIsNeededUntilAViewGoesOnWithoutIt) {
     EXPECT_FALSE(was_told_of_its_part(nodes[0]));
 }
 
-// Nobody is in its view any more, but those who were may come back.
+// Nobody is in the view any more, but workers that were may come back.
 TEST_F(CoreKeptTest, NoNodeIsNeededByAJobWhoseWorkersHaveDied) {
     const auto nodes = started(reducing(2));
     for (const Rank rank : {0U, 1U}) send(from(nodes[rank], WorkerLeave{1, rank, false}));
@@ -103,7 +103,7 @@ TEST_F(CoreKeptTest, WhatIsOwedIsNeededUntilItHasAnHeir) {
     EXPECT_TRUE(was_told_of_its_part(nodes[1]));
 }
 
-// It may have lost its journal, and hear of the job's workers in a moment.
+// The controller may have lost its journal, and hear of the job's workers soon.
 TEST_F(CoreKeptTest, AControllerThatKnowsNothingOfAJobTakesItForNoneOnlyAfterAWhile) {
     const auto nodes = started(reducing(2));
     restart();

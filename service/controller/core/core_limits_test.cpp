@@ -1,4 +1,4 @@
-// What one user can take of the controller, and how long what nobody uses is kept.
+// Core limits: what one user may occupy of the controller, and how long unused jobs are kept.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -20,7 +20,7 @@ class CoreLimitsTest : public ::testing::Test, public CoreFixture {
   protected:
     CoreLimitsTest() : CoreFixture(small_limits()) {}
 
-    // Why the job is refused; empty: it is there.
+    // Creates the job; returns the reason for a refusal, or an empty text.
     std::string create(const std::string& name, uint32_t world, uint32_t uid) {
         JobOptions options = averaging(world);
         options.name = name;
@@ -108,7 +108,7 @@ TEST_F(CoreLimitsTest, AJobIsDeletedByItsOwnerOrByRoot) {
 TEST_F(CoreLimitsTest, AJobWithWorkersIsNotDeleted) {
     join(node_, 0, averaging(2));
     EXPECT_EQ(remove("job", 1000).kind, ErrorKind::taken);
-    // Its workers have all died: it would be kept for ten minutes.
+    // Its workers have all died: the job would be kept for ten minutes.
     send(from(node_, WorkerLeave{1, 0, false}));
     EXPECT_EQ(core().jobs(), 1U);
     EXPECT_EQ(remove("job", 1000).message, "");

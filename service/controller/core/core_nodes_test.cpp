@@ -1,8 +1,9 @@
-// Liveness, probes, exclusion.
+// Core nodes: liveness, probes, exclusion.
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
+#include "protocol/options/limits.h"
 #include "service/controller/core/core_fixture.h"
 #include "service/controller/core/membership.h"
 
@@ -46,6 +47,23 @@ TEST_F(CoreNodesTest, NeverWaitsLongerThanLivenessMax) {
     EXPECT_TRUE(take<Excluded>().empty());
     pass(milliseconds(2001));
     EXPECT_EQ(take<Excluded>().size(), 2U);
+}
+
+TEST_F(CoreNodesTest, KeepsTheLatestOfWhatANodeHas) {
+    const auto nodes = start(reducing(2));
+    const auto machine = [this] { return core().status(now()).nodes.at(0).machine; };
+    EXPECT_EQ(machine(), MachineReport{}) << "a daemon of the release before";
+    MachineReport report{.memory_bytes = 64, .available_bytes = 16};
+    report.gpus.resize(protocol::kGpusToldMax + 1);
+    report.gpus[0] = {.name = "H100", .memory_bytes = 80, .has_used = true, .used_bytes = 3};
+    send(from(nodes[0], Heartbeat{.machine = report}));
+    send(from(nodes[0], Heartbeat{}));  // nothing new
+    EXPECT_EQ(machine().memory_bytes, 64U);
+    EXPECT_EQ(machine().available_bytes, 16U);
+    EXPECT_EQ(machine().gpus.size(), protocol::kGpusToldMax);
+    EXPECT_EQ(machine().gpus[0], report.gpus[0]);
+    send(NodeLost{nodes[0], "it said goodbye"});
+    EXPECT_EQ(machine(), MachineReport{}) << "what it had says nothing any more";
 }
 
 TEST_F(CoreNodesTest, KeepsASuspectThatAnswersItsProbe) {
@@ -113,13 +131,13 @@ TEST_F(CoreNodesTest, LosesTheEarlierAttachmentOfANodeThatAttachesAgain) {
     EXPECT_EQ(sent<NodeGone>().at(0).node, nodes[0]);
     EXPECT_TRUE(sent<Excluded>().empty());
     EXPECT_EQ(status_of(0), WorkerStatus::lost);
-    // Its workers come back as newcomers: the job went on without them.
+    // Its workers come back as newcomers: the job continued without them.
     clear();
     resume(again, 0, reducing(2), 1);
     EXPECT_TRUE(take<JoinAccepted>().at(0).under_way);
 }
 
-// A name drawn anew at every start, for ever.
+// Names that are drawn anew at every start.
 TEST_F(CoreNodesTest, ForgetsNodesThatAreGoneAndThatNoJobRefersTo) {
     const NodeId a = attach("a");
     const NodeId b = attach("b");
@@ -135,12 +153,12 @@ TEST_F(CoreNodesTest, ForgetsNodesThatAreGoneAndThatNoJobRefersTo) {
         ASSERT_LT(core().status(now()).nodes.size(), 1100U);
     }
     EXPECT_LT(core().journal_snapshot().size(), 1200U);
-    // Those that a job refers to keep their numbers.
+    // Nodes that a job refers to keep their ids.
     EXPECT_EQ(attach("a"), a);
     EXPECT_EQ(attach("b"), b);
 }
 
-// One name, for ever in another zone.
+// One node name that changes its zone again and again.
 TEST_F(CoreNodesTest, ForgetsLabelsThatNoNodeHas) {
     Membership nodes{CoreOptions{}};
     Actions actions;
@@ -157,7 +175,7 @@ TEST_F(CoreNodesTest, ForgetsLabelsThatNoNodeHas) {
     EXPECT_EQ(nodes.label_of(nodes.attach(other, turn)), number);
 }
 
-// A node that lives long measures peer after peer, each of which has a name of its own.
+// A long-lived node measures one peer after another, each with a new name.
 TEST_F(CoreNodesTest, HasRoomForWhatANodeMeasuresHoweverManyAreGone) {
     const NodeId old = attach("old");
     const NodeId stays = attach("stays");
@@ -177,7 +195,8 @@ TEST_F(CoreNodesTest, HasRoomForWhatANodeMeasuresHoweverManyAreGone) {
     }
 }
 
-// The other has not come back yet to a controller that was restarted, and what was measured is told once.
+// After a restart of the controller the other node is not back yet, and each measurement is
+// reported once.
 TEST_F(CoreNodesTest, LearnsTheLinksToNodesThatItAwaits) {
     const NodeId a = attach("a");
     const NodeId b = attach("b");
@@ -188,7 +207,7 @@ TEST_F(CoreNodesTest, LearnsTheLinksToNodesThatItAwaits) {
     EXPECT_EQ(core().status(now()).links.size(), 1U);
 }
 
-// A job that goes on for ever, with workers on ever other nodes.
+// A job that runs on and on, with workers on ever new nodes.
 TEST_F(CoreNodesTest, NamesNoNodeThatIsForgottenWhenAJobEnds) {
     const NodeId a = attach("a");
     join(a, 0, averaging(2));
@@ -206,7 +225,7 @@ TEST_F(CoreNodesTest, NamesNoNodeThatIsForgottenWhenAJobEnds) {
     EXPECT_LT(ended[0].to.size(), 1100U);
 }
 
-// What top-k owes there is lost with it.
+// The top-k residuals there are lost with the node.
 TEST_F(CoreNodesTest, RemembersNoNodeForWhatItOwed) {
     JobOptions options = reducing(2);
     options.compression = Compression::spardl;

@@ -1,5 +1,5 @@
-// The door under nonsense: events that no sane daemon sends, in any order. The core must stand, and
-// what it orders must still make sense.
+// Core under nonsense: events that no correct daemon sends, in any order. The core must survive,
+// and its orders must still make sense.
 #include <set>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr uint32_t kWorld = 6;
 constexpr uint32_t kNodes = 3;
 constexpr uint32_t kPerNode = kWorld / kNodes;
 
-// Small numbers, mostly ones that exist; sometimes any.
+// Random fields: small numbers that mostly exist, and sometimes any number.
 class Nonsense {
   public:
     explicit Nonsense(uint64_t seed) : random_(seed) {}
@@ -69,7 +69,7 @@ class Nonsense {
                 return ready();
         }
     }
-    // Mostly from where the worker is.
+    // Mostly from the node where the worker is.
     From<Ready> ready() {
         const Rank who = rank();
         const NodeId home = who / kPerNode + 1;
@@ -89,7 +89,7 @@ class Nonsense {
     base::Random random_;
 };
 
-// A group is of workers that have signalled since their last one, once each.
+// Members of a group have signalled since their last group, once each.
 void check_orders(const std::vector<To<GroupOrder>>& orders, std::set<Rank>& signalled,
                   std::vector<GroupId>& groups) {
     for (const GroupOrder& order : orders) {
@@ -102,7 +102,7 @@ void check_orders(const std::vector<To<GroupOrder>>& orders, std::set<Rank>& sig
     }
 }
 
-// Returns how many groups there were.
+// Returns the number of groups.
 size_t run(uint64_t seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     CoreFixture f;
@@ -135,10 +135,10 @@ size_t run(uint64_t seed) {
 TEST(CoreNonsense, NeverBringsTheCoreDownNorASenselessGroupOut) {
     size_t formed = 0;
     for (uint64_t seed = 1; seed <= 40; ++seed) formed += run(seed);
-    EXPECT_GT(formed, 500U);  // or it was all refused, and nothing was tried
+    EXPECT_GT(formed, 500U);  // otherwise everything was refused and nothing tested
 }
 
-// Every worker says ready again and again, whatever became of its last signal.
+// Every worker signals again and again, whatever became of its last signal.
 TEST(CoreNonsense, OfWorkersThatSignalAtRandomIsMadeGroupsOfThoseThatWait) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -1,4 +1,5 @@
-// Workers that come back: what their models lack, who gives them one, and what they are told if nobody can.
+// Core rejoin: workers that come back: what their models lack, their donors, and what they are told
+// if there is no donor.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -16,7 +17,7 @@ class CoreRejoinTest : public ::testing::Test, public CoreFixture {
         for (const Member& member : view.members) ranks.push_back(member.rank);
         return ranks;
     }
-    // Its trainer was restarted, or its daemon was.
+    // The worker's trainer or daemon was restarted.
     void return_as_newcomer(NodeId node, Rank rank, const JobOptions& options) {
         send(from(node, WorkerLeave{1, rank, false}));
         join(node, rank, options);
@@ -26,7 +27,7 @@ class CoreRejoinTest : public ::testing::Test, public CoreFixture {
 
 using Ranks = std::vector<Rank>;
 
-// Its daemon was restarted, so that it has no model; then the controller was.
+// The worker's daemon was restarted, so that it has no model; then the controller was.
 TEST_F(CoreRejoinTest, TakesNoDonorWithoutAModelAlsoAfterTheControllersRestart) {
     const auto nodes = start(reducing(4), 2);
     complete_rounds(300);
@@ -51,7 +52,7 @@ TEST_F(CoreRejoinTest, TellsAWorkerThatDoesNotAskThatItLacksRounds) {
     ASSERT_EQ(suspended.size(), 1U);
     EXPECT_EQ(suspended[0].rank, 2U);
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1}));
-    // It asks, as it was told.
+    // It asks for a model, as it was told.
     send(from(nodes[2], WorkerAdmit{1, 2, true}));
     const auto views = take<CommitView>();
     EXPECT_EQ(ranks_of(views.at(0)), (Ranks{0, 1, 2}));
@@ -66,7 +67,7 @@ TEST_F(CoreRejoinTest, LetsAWorkerInThatHasMissedNothing) {
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1, 2}));
 }
 
-// All daemons were restarted: only the sessions know that there were rounds.
+// All daemons were restarted: only the sessions know that rounds were made.
 TEST_F(CoreRejoinTest, BelievesTheSessionsThatRoundsWereMade) {
     const auto nodes = start(reducing(2));
     for (Rank rank = 0; rank < 2; ++rank) {
@@ -107,7 +108,7 @@ TEST_F(CoreRejoinTest, TellsANewcomerThatNobodyHasAModelAndTakesItInWithItsOwn) 
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1, 2}));
 }
 
-// The only donor dies before it has given, and nobody else has a model.
+// The only donor dies before it has given its model, and nobody else has a model.
 TEST_F(CoreRejoinTest, TellsANewcomerThatItsDonorIsGoneIfNobodyElseHasAModel) {
     const auto nodes = start(reducing(3));
     without_model(nodes[1], {1});
@@ -121,7 +122,7 @@ TEST_F(CoreRejoinTest, TellsANewcomerThatItsDonorIsGoneIfNobodyElseHasAModel) {
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{1}));
 }
 
-// Two that each keep their own would differ from then on.
+// Two workers that each kept their own model would differ from then on.
 TEST_F(CoreRejoinTest, GivesNewcomersOneModelWhenNobodyElseIsThere) {
     const NodeId node = start(reducing(3), 3).front();
     for (Rank rank = 0; rank < 3; ++rank) {
@@ -139,11 +140,12 @@ TEST_F(CoreRejoinTest, GivesNewcomersOneModelWhenNobodyElseIsThere) {
     const auto views = sent<CommitView>();
     ASSERT_FALSE(views.empty());
     EXPECT_EQ(ranks_of(views.back()), (Ranks{0, 1, 2}));
-    // Rank 1 has made most steps.
+    // Rank 1 has made the most steps.
     EXPECT_EQ(views.back().adoptions, (Adoptions{{0, 1}, {2, 1}}));
 }
 
-// One opens anew at once; the other's session only reconnects, a moment later, and has the model.
+// One worker opens anew at once. The other's session only reconnects, a moment later, and has the
+// model.
 TEST_F(CoreRejoinTest, WaitsForThoseWhoseDaemonWasLostBeforeANewTrainerBecomesTheFirst) {
     const NodeId node = attach("a");
     for (Rank rank = 0; rank < 2; ++rank) join(node, rank, averaging(2));
@@ -177,7 +179,8 @@ TEST_F(CoreRejoinTest, GoesOnWithoutThoseWhoDoNotComeBackWithTheirDaemon) {
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{1}));
 }
 
-// One lacks rounds, since its daemon was killed; those who have made them are lost for a moment, all at once.
+// One worker lacks rounds, since its daemon was killed. The workers that made them are lost for a
+// moment, all at once.
 TEST_F(CoreRejoinTest, WaitsForThoseWhoHaveTheModelWhenOnlyOthersAreLeft) {
     const auto nodes = start(reducing(3));
     complete_rounds(560);
@@ -222,7 +225,7 @@ TEST_F(CoreRejoinTest, GoesOnWithThoseWhoLackRoundsWhenNobodyElseComesBack) {
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{1}));
 }
 
-// The first to come back dies again: nothing is due until another comes.
+// The first worker to return dies again: no deadline remains until another returns.
 TEST_F(CoreRejoinTest, WaitsForNobodyWhenTheFirstToComeBackIsLostAgain) {
     const NodeId node = attach("a");
     for (Rank rank = 0; rank < 2; ++rank) join(node, rank, averaging(2));
@@ -249,7 +252,7 @@ TEST_F(CoreRejoinTest, IsDueAtNoTimeThatHasPassedWhoeverIsLostAgain) {
     EXPECT_TRUE(!due || *due > now());
 }
 
-// A group would be due, but its members are not in any view yet.
+// A group would be due, but its members are in no view yet.
 TEST_F(CoreRejoinTest, LooksAtNothingElseWhileItWaitsForOthersToComeBack) {
     JobOptions options = averaging(3, 3);
     options.group_wait_ms = 5;

@@ -1,4 +1,4 @@
-// The controller dies and comes back, with its journal and without.
+// Core restart: the controller dies and comes back, with and without its journal.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -51,7 +51,7 @@ TEST_F(CoreRestartTest, DropsMembersThatDoNotComeBackInTime) {
     pass_hearing(milliseconds(1900), {a});
     EXPECT_TRUE(sent<CommitView>().empty());
     pass_hearing(milliseconds(200), {a});
-    // Whoever is back may have operations under way with their nodes.
+    // Returning workers may have operations under way with the missing nodes.
     EXPECT_EQ(sent<NodeGone>().size(), 2U);
     EXPECT_EQ(take<CommitView>().at(0).members.size(), 1U);
     // A member that comes too late is a newcomer.
@@ -67,14 +67,14 @@ TEST_F(CoreRestartTest, TakesTheNodesIdsFromTheirDaemonsIfTheJournalIsLost) {
     EXPECT_EQ(attach("a", 1), 1U);
     EXPECT_EQ(attach("new"), 4U);
     EXPECT_EQ(attach("b", 2), 2U);
-    // Taken, and more than any controller gives.
+    // One id is taken, the other larger than any that a controller gives.
     EXPECT_EQ(attach("d", 3), 5U);
     EXPECT_EQ(attach("e", ~NodeId{0}), 6U);
-    // What this life has given holds.
+    // An id given in this life stays.
     EXPECT_EQ(attach("a", 7), 1U);
 }
 
-// A controller that is killed has said more than it has written down.
+// A controller that is killed has sent more than it has journalled.
 TEST_F(CoreRestartTest, GoesOnWithAllMembersHoweverMuchOfTheJournalIsLost) {
     size_t records = 1;
     for (size_t kept = 0; kept <= records; ++kept) {
@@ -103,7 +103,19 @@ TEST_F(CoreRestartTest, GoesOnWithAllMembersHoweverMuchOfTheJournalIsLost) {
     }
 }
 
-// Its predecessor died with the controller, and it is there before any member is back.
+// Whether the rank, and no other, was told that the job went on without it.
+bool is_only_told(CoreFixture& f, Rank rank) {
+    bool told = false;
+    bool others = false;
+    for (const JoinAccepted& accepted : f.sent<JoinAccepted>())
+        (accepted.rank == rank ? told : others) |= accepted.under_way;
+    for (const WorkerSuspended& suspended : f.sent<WorkerSuspended>())
+        (suspended.rank == rank ? told : others) = true;
+    return told && !others;
+}
+
+// The new trainer's predecessor died with the controller, and the new one is there before any
+// member is back.
 TEST_F(CoreRestartTest, KeepsTheMembersModelsFromANewTrainerThatIsFasterHoweverMuchIsLost) {
     size_t records = 1;
     for (size_t kept = 0; kept <= records; ++kept) {
@@ -121,20 +133,8 @@ TEST_F(CoreRestartTest, KeepsTheMembersModelsFromANewTrainerThatIsFasterHoweverM
             f.resume(nodes[rank], rank, reducing(3), 1);
         }
         if (is_to_wait) f.join(nodes[2], 2, reducing(3));
-        bool told = false;
-        for (const JoinAccepted& accepted : f.sent<JoinAccepted>()) {
-            if (accepted.rank == 2) {
-                told = accepted.under_way;
-            } else {
-                EXPECT_FALSE(accepted.under_way) << kept << " of " << records;
-            }
-        }
-        for (const WorkerSuspended& suspended : f.sent<WorkerSuspended>()) {
-            EXPECT_EQ(suspended.rank, 2U);
-            told = true;
-        }
-        EXPECT_TRUE(told) << kept << " of " << records;
-        // Also to nodes that were told another, and have nobody to join.
+        EXPECT_TRUE(is_only_told(f, 2)) << kept << " of " << records;
+        // This includes nodes that were told another token, and have nobody to join.
         const uint64_t token = f.sent<JoinAccepted>().back().token;
         for (const PrepareView& prepare : f.sent<PrepareView>()) EXPECT_EQ(prepare.token, token);
         auto views = f.take<CommitView>();
@@ -227,7 +227,8 @@ TEST_F(CoreRestartTest, ForgetsJobsThatHaveEnded) {
     EXPECT_TRUE(core().status(now()).jobs.empty());
 }
 
-// It has not run for so long that its daemons may have given it up: they attach again, one after the other, and nobody is a newcomer.
+// The controller did not run for so long that its daemons may have given it up. They attach again
+// one after the other, and nobody becomes a newcomer.
 TEST_F(CoreRestartTest, BeginsAnewWithAllItsMembersWithoutDying) {
     for (const JobOptions& options : {averaging(3), reducing(3)}) {
         CoreFixture f;

@@ -1,4 +1,4 @@
-// A name may have many runs, one after the other: who returns to one, who begins the next.
+// Core run: successive runs of one name: who returns to a run, and who begins the next.
 #include <algorithm>
 #include <string>
 
@@ -9,14 +9,14 @@
 namespace pace::controller {
 namespace {
 
-using JobRun = Run;  // GoogleTest has a Run, too
+using JobRun = Run;  // GoogleTest has a Run too
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 class CoreRunTest : public ::testing::Test, public CoreFixture {
   protected:
-    // A worker opens; returns what it was told.
+    // A worker opens its session.
     void open(NodeId node, Rank rank, const JobOptions& options, const std::string& run,
               Rerun rerun = Rerun::when_all_died) {
         clear();
@@ -26,7 +26,7 @@ class CoreRunTest : public ::testing::Test, public CoreFixture {
         join.rerun = rerun;
         send(join);
     }
-    // One of which the daemon says that it was in that run.
+    // Joins a worker whose daemon says that it was in `run`.
     void return_to(NodeId node, Rank rank, const JobOptions& options, const JobRun& run) {
         clear();
         auto join = from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0});
@@ -51,7 +51,8 @@ class CoreRunTest : public ::testing::Test, public CoreFixture {
         return std::any_of(notes.begin(), notes.end(),
                            [&](const Note& note) { return note.event == event; });
     }
-    // Workers without an identity, one on each of the nodes, all of whose daemons and the controller stop at one time.
+    // Workers without an identity, one on each node; all their daemons and the controller stop at
+    // once.
     void lose_power(const std::string& run = "", Rerun rerun = Rerun::when_all_died) {
         for (Rank rank = 0; rank < 2; ++rank)
             open(attach("node" + std::to_string(rank)), rank, averaging(2), run, rerun);
@@ -120,7 +121,7 @@ TEST_F(CoreRunTest, TakesAWorkerBackWhileAnotherLives) {
     EXPECT_EQ(accepted().run.began, 1001U);
 }
 
-// Their trainers may live, and their sessions come back by themselves.
+// Their trainers may live, and their sessions may reconnect by themselves.
 TEST_F(CoreRunTest, IsNotOverWhenItsDaemonsAreLost) {
     const NodeId node = attach("a");
     for (Rank rank = 0; rank < 2; ++rank) open(node, rank, averaging(2), "");
@@ -136,7 +137,7 @@ TEST_F(CoreRunTest, IsNotOverWhenItsDaemonsAreLost) {
     EXPECT_EQ(accepted().run, run);
 }
 
-// With it its trainer is gone.
+// Such a daemon dies together with its trainer.
 TEST_F(CoreRunTest, IsOverWhenTheProcessesThatHostTheirDaemonsAreLost) {
     const std::vector<NodeId> nodes{attach_hosted("a"), attach_hosted("b")};
     for (Rank rank = 0; rank < 2; ++rank) open(nodes[rank], rank, averaging(2), "");
@@ -157,7 +158,7 @@ TEST_F(CoreRunTest, IsKnownToBeOverAfterARestartIfItsHostsWereLostBefore) {
     expect_new_run();
 }
 
-// It was frozen, or cut off, and nobody has opened the job anew meanwhile.
+// The host was frozen or cut off, and nobody has opened the job anew meanwhile.
 TEST_F(CoreRunTest, TakesAHostBackThatWasNotGone) {
     const NodeId node = attach_hosted("a");
     open(node, 0, averaging(1), "");
@@ -167,7 +168,7 @@ TEST_F(CoreRunTest, TakesAHostBackThatWasNotGone) {
     EXPECT_EQ(accepted().run, run);
 }
 
-// A power failure: nobody has seen the workers die, and nobody comes back.
+// A power failure: nobody saw the workers die, and nobody comes back.
 TEST_F(CoreRunTest, IsOverWhenNobodyComesBackAfterTheControllersRestart) {
     lose_power();
     wait(seconds(11));
@@ -195,7 +196,8 @@ TEST_F(CoreRunTest, OfAnotherIdentityWaitsUntilNobodyComesBackAndIsToldHowToEndT
     expect_new_run();
 }
 
-// Whether it is one of those that go on, or the first of a rerun, shows when they are back, or are not. Its client asks again.
+// Whether a worker continues a run or begins a rerun is known only when the others are back or
+// given up. Its client asks again.
 TEST_F(CoreRunTest, TakesNobodyWhoOpensAnewBeforeItsOwnAreBackOrGivenUp) {
     for (const Rerun rerun : {Rerun::when_all_died, Rerun::when_none_lives}) {
         restart();
@@ -228,7 +230,7 @@ TEST_F(CoreRunTest, ThatAloneIsGoneOnWithSaysSo) {
     EXPECT_TRUE(said("job-resumed", "`pacectl job delete job`"));
 }
 
-// The machine of all trainers fails, and not the controller.
+// The machine of all trainers fails, but not the controller's.
 TEST_F(CoreRunTest, IsOverWhenItsDaemonsWereLostAndNobodyHasComeBackForLong) {
     nodes_ = {attach("a")};
     for (Rank rank = 0; rank < 2; ++rank) open(nodes_[0], rank, averaging(2), "");
@@ -240,7 +242,7 @@ TEST_F(CoreRunTest, IsOverWhenItsDaemonsWereLostAndNobodyHasComeBackForLong) {
     expect_new_run();
 }
 
-// A launcher starts all of its workers when one has died, on whatever node.
+// When one worker dies, a launcher restarts all of its workers, on any nodes.
 TEST_F(CoreRunTest, OfALauncherIsOverWhenNoWorkerLives) {
     const NodeId node = attach("a");
     for (Rank rank = 0; rank < 2; ++rank)
@@ -265,7 +267,7 @@ TEST_F(CoreRunTest, IsGoneOnWithByWhoNamesIt) {
     open(node, 0, averaging(2), "mine", Rerun::never);
     EXPECT_TRUE(accepted().deserted) << "the other has not begun yet";
     kill(node, 1, 0);
-    // Not by one that names another.
+    // But not by a worker that names another run.
     kill(node, 1, 1);
     open(node, 1, averaging(2), "yours", Rerun::never);
     EXPECT_FALSE(accepted().under_way);
@@ -282,7 +284,7 @@ TEST_F(CoreRunTest, IsNotTakenOverWhileItsWorkersLive) {
     EXPECT_NE(error.message.find("'two'"), std::string::npos) << error.message;
 }
 
-// Its daemon was cut off meanwhile, and knows nothing of the end.
+// Its daemon was cut off meanwhile, and does not know of the end.
 TEST_F(CoreRunTest, ThatIsOverTakesNobodyBack) {
     const NodeId node = attach("a");
     open(node, 0, averaging(1), "", Rerun::when_none_lives);
@@ -319,7 +321,8 @@ TEST_F(CoreRunTest, OutlivesTheController) {
     EXPECT_EQ(refused().kind, base::ErrorKind::closed);
 }
 
-// Somebody opens before the first of the run is back, and is taken for the first of another.
+// A new session opens before the first worker of the run is back, and counts as the first of
+// another run.
 TEST_F(CoreRunTest, GetsItsOwnBackWhenTheJournalIsLost) {
     const NodeId node = attach("a");
     for (Rank rank = 0; rank < 3; ++rank) open(node, rank, averaging(3), "");
@@ -338,7 +341,7 @@ TEST_F(CoreRunTest, GetsItsOwnBackWhenTheJournalIsLost) {
     EXPECT_EQ(sent<PrepareView>().back().began, run.began);
 }
 
-// A controller that has lost the end of its journal knows the run before.
+// A controller that has lost the end of its journal knows the previous run.
 TEST_F(CoreRunTest, ThatTheJournalDoesNotKnowIsLearntFromItsDaemons) {
     const NodeId node = attach("a");
     open(node, 0, averaging(1), "");

@@ -1,4 +1,5 @@
-// Core::State: what the core knows, and its handlers of events, each of which hands its event to whom it concerns.
+// Core::State: the state of the core, and its event handlers, which pass events to the parts
+// concerned.
 #pragma once
 
 #include "service/controller/core/cluster.h"
@@ -18,7 +19,7 @@ struct Core::State {
     void learn_links(const From<Heartbeat>& event);
     void forget_nodes(const Turn& turn);
 
-    // Calls `apply` with the job if it exists, and draws the consequences.
+    // Calls `apply` with the job if the job exists, then settles the job.
     template <typename Apply>
     void with_job(JobId id, const Turn& turn, Apply apply) {
         Job* job = jobs.find(id);

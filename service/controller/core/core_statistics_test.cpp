@@ -1,4 +1,4 @@
-// What the groups cost: counts, waits, exchanges, progress, by worked numbers.
+// Core statistics: the cost of groups: counts, waits, exchanges and progress, by worked numbers.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -131,7 +131,7 @@ TEST_F(CoreStatisticsTest, ConflictsOfPlannedGroupsAreShown) {
     JobOptions options = averaging(3, 2);
     options.policy = Policy::prague_random;
     const auto nodes = start(options);
-    // Whatever is drawn: of three groups of two of three workers some must wait for others.
+    // Whatever is drawn: of three groups of two among three workers some must wait for others.
     for (uint64_t k = 0; k < 20; ++k) {
         for (Rank rank = 0; rank < 3; ++rank) signal(nodes[rank], rank, k);
         for (const GroupOrder& order : take<GroupOrder>())
@@ -154,7 +154,7 @@ TEST_F(CoreStatisticsTest, ProgressSpreadNamesTheLastAndTheFirst) {
     EXPECT_EQ(spread.least, 0U);
     EXPECT_EQ(spread.first, 2U);
     EXPECT_EQ(spread.most, 12U);
-    // Who is gone holds nobody back.
+    // A worker that is gone holds nobody back.
     send(from(nodes[3], WorkerLeave{1, 3, true}));
     spread = *job().progress;
     EXPECT_EQ(spread.most - spread.least, 0U) << "the three have averaged";

@@ -1,4 +1,5 @@
-// What the status tells of workers and jobs from what daemons say: how they spend their time, who is slow, whether a job is over.
+// Core status from reports: how workers spend their time, which are slow, and whether a job is
+// over.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -63,7 +64,7 @@ TEST_F(CoreToldTest, WhereTimeGoesIsToldForEveryFamily) {
     }
 }
 
-// Steps of rank 1 take three times as long. Daemons count what has been called when they tell.
+// Steps of rank 1 take three times as long. Daemons report the calls counted so far.
 TEST_F(CoreToldTest, AStepIsShownRightWheneverHeartbeatsCome) {
     JobOptions fixed = averaging(2);
     fixed.policy = Policy::prague_static;
@@ -116,7 +117,8 @@ TEST_F(CoreToldTest, AStoppedWorkerIsNamedWithItsHeartbeat) {
     EXPECT_FALSE(worker(1).slow);
 }
 
-// With heartbeats as long as many steps nobody is seen for longer than its daemon has said.
+// If heartbeats are as rare as many steps, no activity is shown for longer than the daemon has
+// reported.
 TEST_F(CoreToldTest, BetweenHeartbeatsNobodyIsThoughtToComputeOn) {
     const auto nodes = start(reducing(2));
     for (uint64_t steps = 10; steps < 100; steps += 10) {
@@ -136,7 +138,7 @@ TEST_F(CoreToldTest, WhoWaitsIsToldForWhom) {
     waits.activity_ms = 4000;
     WorkerReport computes = report(1, 20);
     computes.busy_ms = 1500;
-    // Nothing is known of steps yet, by which the other one would be slow.
+    // No step is known yet by which the other worker would be slow.
     tell(nodes[0], waits);
     tell(nodes[1], computes);
     EXPECT_EQ(worker(0).doing, Doing::waiting);
@@ -154,6 +156,50 @@ TEST_F(CoreToldTest, AWorkerWhoseNodeIsLostIsUnreachable) {
     EXPECT_EQ(notes_of("worker-lost"), 1U);
 }
 
+// Rank 1 has more steps to make, and makes them as fast.
+TEST_F(CoreToldTest, TheTimeLeftIsThatOfTheWorkerThatIsDoneLast) {
+    const auto nodes = start(reducing(2));
+    for (const uint64_t second : {1U, 2U, 3U, 4U}) {
+        for (Rank rank = 0; rank < 2; ++rank) {
+            WorkerReport told = report(rank, 10 * second);
+            told.steps_done = second;
+            told.steps_total = rank == 0 ? 100 : 200;
+            told.steps_told_us = second * 1'000'000;
+            tell(nodes[rank], told);
+        }
+    }
+    ASSERT_TRUE(worker(1).steps);
+    EXPECT_EQ(worker(1).steps->done, 4U);
+    EXPECT_EQ(worker(1).steps->total, 200U);
+    EXPECT_DOUBLE_EQ(worker(0).steps->left_s.value(), 96);
+    ASSERT_TRUE(job().steps);
+    EXPECT_EQ(job().steps->total, 200U);
+    EXPECT_DOUBLE_EQ(job().steps->left_s.value(), 196);
+    send(from(nodes[1], WorkerLeave{1, 1, true}));
+    EXPECT_DOUBLE_EQ(job().steps->left_s.value(), 96) << "who has left is done";
+}
+
+TEST_F(CoreToldTest, WhatTopKKeepsBackIsTold) {
+    const auto nodes = start(reducing(2));
+    WorkerReport told = report(0, 1);
+    told.has_residual = true;
+    told.residual_bytes = 4096;
+    told.residual_exchanges = 7;
+    tell(nodes[0], told);
+    EXPECT_FALSE(worker(1).residual);
+    told.rank = 1;
+    told.residual_exchanges = 3;
+    tell(nodes[1], told);
+    ASSERT_TRUE(worker(0).residual && job().residual);
+    EXPECT_EQ(worker(0).residual->bytes, 4096U);
+    EXPECT_EQ(worker(0).residual->exchanges, 7U);
+    EXPECT_EQ(job().residual->bytes, 8192U);
+    EXPECT_EQ(job().residual->exchanges, 7U);
+    tell(nodes[0], report(0, 2));
+    EXPECT_FALSE(worker(0).residual) << "another worker of the node tells it now";
+    EXPECT_EQ(job().residual->exchanges, 3U);
+}
+
 TEST_F(CoreToldTest, ADaemonOfTheReleaseBeforeSaysLess) {
     const auto nodes = start(reducing(2));
     for (const uint64_t steps : {10U, 20U}) {
@@ -167,6 +213,10 @@ TEST_F(CoreToldTest, ADaemonOfTheReleaseBeforeSaysLess) {
     EXPECT_EQ(worker(0).doing, Doing::computing);
     EXPECT_EQ(worker(0).doing_for, milliseconds(7));
     EXPECT_EQ(worker(0).waited.total_s, 0);
+    EXPECT_FALSE(worker(0).steps);
+    EXPECT_FALSE(worker(0).residual);
+    EXPECT_FALSE(job().steps);
+    EXPECT_FALSE(job().residual);
 }
 
 TEST_F(CoreToldTest, AJobIsJoiningThenRunningThenFinished) {

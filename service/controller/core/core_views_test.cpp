@@ -1,4 +1,4 @@
-// The gate, the view-change protocol, newcomers and adoptions, suspension.
+// Core views: the gate, the view-change protocol, suspension.
 #include <gtest/gtest.h>
 
 #include "service/controller/core/core_fixture.h"
@@ -16,7 +16,7 @@ class CoreViewsTest : public ::testing::Test, public CoreFixture {
         for (const Member& member : view.members) ranks.push_back(member.rank);
         return ranks;
     }
-    // All rounds were over the job's first view, unless said otherwise.
+    // By default all rounds ran over the job's first view.
     void answer(NodeId node, uint64_t epoch, uint64_t completed, uint64_t round_epoch = 1,
                 uint64_t result_epoch = 1) {
         send(from(node, ViewPrepared{1, epoch, completed, round_epoch, result_epoch}));
@@ -32,7 +32,7 @@ TEST_F(CoreViewsTest, WaitForAllWorkersToJoinOnce) {
     send(from(a, WorkerLeave{1, 1, false}));
     EXPECT_TRUE(take<PrepareView>().empty());
     join(a, 2, reducing(3));
-    // Rank 1 has joined once; that it died since is an ordinary loss.
+    // Rank 1 has joined once; its death since then is an ordinary loss.
     const auto views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
     ASSERT_EQ(views[0].to.size(), 1U);
@@ -48,7 +48,7 @@ TEST_F(CoreViewsTest, AreCommittedOnlyWhenEveryNodeHasAnswered) {
     answer(nodes[0], 1, 0);
     answer(nodes[0], 1, 0);
     answer(nodes[1], 1, 0);
-    answer(nodes[2], 2, 0);  // of an epoch that does not exist
+    answer(nodes[2], 2, 0);  // an epoch that does not exist
     EXPECT_TRUE(take<CommitView>().empty());
     answer(nodes[2], 1, 0);
     EXPECT_EQ(take<CommitView>().at(0).to.size(), 3U);
@@ -59,7 +59,7 @@ TEST_F(CoreViewsTest, GoOnFromTheLastRoundThatAnyNodeHasCommitted) {
     answer_views(false);
     clear();
     send(from(nodes[3], WorkerLeave{1, 3, false}));
-    // The node without a member left is asked too: it may be the only one that has the last round.
+    // The node whose members have left is asked too: it may be the only one with the last round.
     EXPECT_EQ(take<PrepareView>().size(), 4U);
     answer(nodes[0], 2, 6);
     answer(nodes[1], 2, 7);
@@ -74,7 +74,28 @@ TEST_F(CoreViewsTest, GoOnFromTheLastRoundThatAnyNodeHasCommitted) {
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
 }
 
-// The third node was out of view 2, over which the others have redone the round that it had begun.
+// The controller that excluded a node died before its journal had the record, and the next one
+// took the node back as a member.
+TEST_F(CoreViewsTest, LeaveOutMembersWhoseModelsLackRounds) {
+    const auto nodes = start(reducing(4));
+    answer_views(false);
+    clear();
+    send(from(nodes[3], WorkerLeave{1, 3, false}));
+    answer(nodes[0], 2, 371);
+    answer(nodes[1], 2, 183);
+    answer(nodes[2], 2, 370);
+    answer(nodes[3], 2, 371);
+    const auto suspended = sent<WorkerSuspended>();
+    ASSERT_EQ(suspended.size(), 1U);
+    EXPECT_EQ(suspended[0].rank, 1U);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[2]}));
+    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 2}));
+}
+
+// The third node was not in view 2, over which the others have repeated the round that it had
+// begun.
 TEST_F(CoreViewsTest, GiveARoundsResultToThoseAloneThatTookPartInIt) {
     const auto nodes = start(reducing(4));
     answer_views(false);
@@ -91,7 +112,7 @@ TEST_F(CoreViewsTest, GiveARoundsResultToThoseAloneThatTookPartInIt) {
     EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[1]}));
 }
 
-// The first node has come to the job after that round.
+// The first node joined the job after that round.
 TEST_F(CoreViewsTest, NameADonorThatHasTheResult) {
     const auto nodes = start(reducing(4));
     answer_views(false);
@@ -105,6 +126,23 @@ TEST_F(CoreViewsTest, NameADonorThatHasTheResult) {
     ASSERT_EQ(views.size(), 1U);
     EXPECT_EQ(views[0].donor, nodes[1]);
     EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[2], nodes[3]}));
+}
+
+// All workers of the job had died, and it began anew on another node.
+TEST_F(CoreViewsTest, DoNotCountRoundsThatANodeOutsideTheViewRemembers) {
+    const auto nodes = start(reducing(2));
+    send(from(nodes[1], WorkerLeave{1, 1, false}));
+    join(nodes[1], 1, reducing(2));
+    answer_views(false);
+    clear();
+    send(from(nodes[1], WorkerAdmit{1, 1, true}));
+    const uint64_t epoch = take<PrepareView>().at(0).epoch;
+    answer(nodes[0], epoch, 10, epoch - 1, epoch - 1);
+    answer(nodes[1], epoch, 550);
+    const auto views = take<CommitView>();
+    ASSERT_EQ(views.size(), 1U);
+    EXPECT_EQ(views[0].base_round, 10U);
+    EXPECT_EQ(views[0].donor, nodes[0]);
 }
 
 TEST_F(CoreViewsTest, ListNobodyAsBehindWhenNobodyHasTheResult) {
@@ -138,7 +176,7 @@ TEST_F(CoreViewsTest, TellADonorThatHasLeftSoThatItGivesTheLastRound) {
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
 }
 
-// What they owe of top-k goes to nodes that stay.
+// The top-k residuals of leaving nodes go to nodes that stay.
 TEST_F(CoreViewsTest, TellNodesThatTheyLackIfThoseMayOweSomething) {
     JobOptions options = reducing(3);
     options.compression = Compression::spardl;
@@ -151,7 +189,7 @@ TEST_F(CoreViewsTest, TellNodesThatTheyLackIfThoseMayOweSomething) {
     ASSERT_EQ(views[0].to.size(), 3U);
     EXPECT_EQ(views[0].leavers, (std::vector<NodeId>{nodes[2]}));
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
-    // One that is in no view says so itself; it is told once.
+    // A node that is in no view reports its residuals; it is told once.
     send(from(nodes[2], JobKept{1, token, false, true}));
     views = take<CommitView>();
     ASSERT_EQ(views.size(), 1U);
@@ -199,7 +237,7 @@ TEST_F(CoreViewsTest, LeaveOutAWorkerThatIsLostWhileTheyChange) {
     EXPECT_EQ(ranks_of(views[0]), (Ranks{1, 2}));
 }
 
-// A node is lost after any number of the others, and possibly itself, have answered.
+// A node is lost after any number of the others, and perhaps itself, have answered.
 TEST_F(CoreViewsTest, RestartUnderAHigherEpochWhenANodeIsLostAtAnyPoint) {
     for (size_t answered = 0; answered < 4; ++answered) {
         for (size_t lost = 0; lost < 4; ++lost) {
@@ -238,86 +276,6 @@ TEST_F(CoreViewsTest, ExcludeANodeThatNeverAnswersThoughItLives) {
     const auto excluded = sent<Excluded>();
     ASSERT_FALSE(excluded.empty());
     EXPECT_EQ(excluded[0].node, nodes[1]);
-}
-
-TEST_F(CoreViewsTest, TakeInANewcomerOnlyWhenItIsAdmittedAndGiveItTheModel) {
-    const auto nodes = start(reducing(3));
-    send(from(nodes[2], WorkerLeave{1, 2, false}));
-    clear();
-    join(nodes[2], 2, reducing(3));
-    EXPECT_TRUE(take<PrepareView>().empty());
-    complete_rounds(40);
-    send(from(nodes[2], WorkerAdmit{1, 2, true}));
-    const auto views = take<CommitView>();
-    ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].to.size(), 3U);
-    EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1, 2}));
-    EXPECT_EQ(views[0].adoptions, (std::vector<Adoption>{{2, 0}}));
-}
-
-TEST_F(CoreViewsTest, PreferADonorOnTheNewcomersNode) {
-    const auto nodes = start(reducing(6), 2);
-    send(from(nodes[2], WorkerLeave{1, 4, false}));
-    join(nodes[1], 4, reducing(6));
-    clear();
-    send(from(nodes[1], WorkerAdmit{1, 4, true}));
-    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<Adoption>{{4, 2}}));
-}
-
-// Its trainer went on with a reduce after its daemon was restarted.
-TEST_F(CoreViewsTest, NameNoDonorThatHasNotAskedForAModelItself) {
-    const auto nodes = start(reducing(6), 2);
-    for (const Rank rank : {4U, 5U}) send(from(nodes[2], WorkerLeave{1, rank, false}));
-    for (const Rank rank : {4U, 5U}) join(nodes[2], rank, reducing(6));
-    send(from(nodes[2], WorkerAdmit{1, 4, false}));
-    without_model(nodes[2], {4, 5});
-    clear();
-    send(from(nodes[2], WorkerAdmit{1, 5, true}));
-    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<Adoption>{{5, 0}}));
-}
-
-TEST_F(CoreViewsTest, ListNoAdoptionWhenNobodyHasTheModel) {
-    const auto nodes = start(reducing(2));
-    send(from(nodes[0], WorkerLeave{1, 0, false}));
-    send(from(nodes[1], WorkerLeave{1, 1, false}));
-    come_back(nodes[0], 0, reducing(2));
-    clear();
-    send(from(nodes[0], WorkerAdmit{1, 0, true}));
-    auto views = take<CommitView>();
-    ASSERT_EQ(views.size(), 1U);
-    ASSERT_EQ(views[0].to.size(), 1U);
-    EXPECT_TRUE(views[0].adoptions.empty());
-    // The next one finds the first.
-    join(nodes[1], 1, reducing(2));
-    clear();
-    send(from(nodes[1], WorkerAdmit{1, 1, true}));
-    views = take<CommitView>();
-    EXPECT_EQ(views[0].adoptions, (std::vector<Adoption>{{1, 0}}));
-}
-
-TEST_F(CoreViewsTest, NameAnotherDonorWhenOneIsLostBeforeTheAdoptionEnded) {
-    const auto nodes = start(reducing(4));
-    send(from(nodes[3], WorkerLeave{1, 3, false}));
-    join(nodes[3], 3, reducing(4));
-    send(from(nodes[3], WorkerAdmit{1, 3, true}));
-    clear();
-    // A change that leaves the donor where it is repeats the adoption, which it has stopped.
-    send(from(nodes[2], WorkerLeave{1, 2, true}));
-    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<Adoption>{{3, 0}}));
-    send(NodeLost{nodes[0], "test"});
-    EXPECT_EQ(take<CommitView>()[0].adoptions, (std::vector<Adoption>{{3, 1}}));
-}
-
-TEST_F(CoreViewsTest, DoNotRepeatAnAdoptionThatHasEnded) {
-    const auto nodes = start(reducing(4));
-    send(from(nodes[3], WorkerLeave{1, 3, false}));
-    join(nodes[3], 3, reducing(4));
-    send(from(nodes[3], WorkerAdmit{1, 3, true}));
-    send(
-        from(nodes[3], Heartbeat{{{1, 3, 1, 1, 5, false}}}));  // it computes: its request has ended
-    clear();
-    send(NodeLost{nodes[0], "test"});
-    EXPECT_TRUE(take<CommitView>()[0].adoptions.empty());
 }
 
 TEST_F(CoreViewsTest, SuspendAStoppedWorkerOnWhichARoundWaitsAndTakeItBack) {

@@ -1,4 +1,5 @@
-// Who waits for whom, as the controller's status tells it; and a member that has waited for a model in vain.
+// Core waits: which workers wait for which in the controller's status; and a member that did not
+// get a model.
 #include <vector>
 
 #include "service/controller/core/core_fixture.h"
@@ -11,7 +12,8 @@ using Ranks = std::vector<Rank>;
 
 class CoreWaitsTest : public CoreFixture, public ::testing::Test {};
 
-// Its donor was not able to give its model: its call has ended so, and it calls again.
+// Its donor could not give its model. The call has ended with this error, and the worker calls
+// again.
 TEST_F(CoreWaitsTest, TakeInAMemberThatHasGotNoModelAgain) {
     const auto nodes = start(reducing(3));
     send(from(nodes[2], WorkerLeave{1, 2, false}));
@@ -40,7 +42,7 @@ TEST_F(CoreWaitsTest, TellWhoWaitsForWhomInARound) {
     EXPECT_EQ(job().waits[0].missing, Ranks{1});
 }
 
-// Of those who are ready for a group, and of those who compute.
+// Workers ready for a group wait for workers that compute.
 TEST_F(CoreWaitsTest, TellWhoWaitsForWhomInAGroup) {
     const auto nodes = start(averaging(2, 2));
     send(from(nodes[0], Ready{1, 0, 1, 7, ReadyStage::called}));

@@ -1,5 +1,5 @@
-// Where nodes are, by their operators' words or by measured links, as views, orders and plans have it. And which NCCL they have,
-// which goes the same way.
+// Core zones: the nodes' zones, by operators' labels or by measured links, in views, orders and
+// plans. Also the nodes' NCCL, which is distributed in the same way.
 #include <algorithm>
 #include <set>
 
@@ -17,7 +17,7 @@ class CoreZonesTest : public CoreFixture, public ::testing::Test {
         send(Hello{0, name, 1, {std::byte{1}}, "host", 8, 0, zone});
         return sent<Attached>().back().node;
     }
-    // A node for each zone, two workers each.
+    // One node for each zone, two workers on each.
     std::vector<NodeId> start_in(const std::vector<std::string>& zones, const JobOptions& options) {
         std::vector<NodeId> nodes;
         for (size_t i = 0; i < zones.size(); ++i)
@@ -44,7 +44,8 @@ class CoreZonesTest : public CoreFixture, public ::testing::Test {
                 tell(nodes[i], nodes[j], near ? 1 : 10);
             }
     }
-    // All workers signal; what forms ends at once. The members of groups across `half`.
+    // All workers signal; the groups that form end at once. Returns the number of members of groups
+    // across `half`.
     size_t round_across(uint32_t world, Rank half) {
         size_t across = 0;
         clear();
@@ -126,7 +127,7 @@ TEST_F(CoreZonesTest, ViewsAndOrdersNameTheNcclOfEachNode) {
         return nccl_of(sent<GroupOrder>().back().members);
     };
     EXPECT_EQ(order(), (std::vector<uint32_t>{22105, 0, 22809}));
-    // A daemon is back, with another library.
+    // A daemon returns, with another library.
     EXPECT_EQ(attach_with("b", 22809), nodes[1]);
     join(nodes[1], 1, options);
     send(from(nodes[1], WorkerAdmit{.job = 1, .rank = 1, .wants_model = true}));
@@ -148,7 +149,7 @@ TEST_F(CoreZonesTest, SmartGroupsCrossZonesByTheirHeadsAlone) {
     EXPECT_GT(job().spectral_gap, 0);
 }
 
-// Who meets whom may follow a measurement; the order of a sum does not.
+// Plans may follow a measurement; the order of a sum does not.
 TEST_F(CoreZonesTest, MeasuredLinksMakePlacesForTheNextPlanAndForNoSum) {
     const auto nodes = start_in({"", "", "", ""}, smart(8));
     measure_all(nodes);
@@ -185,7 +186,7 @@ TEST_F(CoreMeasuredZonesTest, SumsFollowMeasurementsWhereTheOperatorPrefersSpeed
     EXPECT_EQ(zones_of_the_view(), (std::vector<uint32_t>{a, a, a, a, b, b, b}));
 }
 
-// What was measured is no news to a node that attaches again.
+// A node that attaches again does not repeat its measurements.
 TEST_F(CoreMeasuredZonesTest, MeasurementsOutliveAnAttachment) {
     const auto nodes = start_in({"", "", "", ""}, reducing(8));
     measure_all(nodes);

@@ -1,5 +1,6 @@
-// CountedTime: a time that grows together with a count, as a daemon tells both with its heartbeats. The difference of two readings is of
-// whole steps, or calls, and gives their mean, whenever the heartbeats come.
+// CountedTime: a time that grows together with a count; daemons report both in heartbeats. The
+// difference of two readings covers whole steps, or calls, and gives their mean, at whatever times
+// heartbeats come.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +15,11 @@ namespace pace::controller {
 
 class CountedTime {
   public:
-    // What has gone on since the reading before, on average; none if nothing has. What lies before the first reading is in the total alone: a
-    // worker has loaded its data in it, or waited for the others to start.
+    // Adds a reading. Returns the mean since the reading before; none if the count is the same. The
+    // time before the first reading counts in the total only: in that time a worker loads its data,
+    // or waits for the others to start.
     std::optional<base::Duration> tell(uint64_t count, uint64_t total_us) {
-        // Another daemon, or one that was restarted, counts from zero.
+        // Another daemon, or a restarted one, counts from zero.
         if (total_us < total_us_) total_us_ = 0;
         if (count < count_) count_ = 0;
         if (count == count_) return std::nullopt;
@@ -34,12 +36,12 @@ class CountedTime {
 
     bool is_told() const { return is_told_; }
     double total_s() const { return total_s_; }
-    // 0 where there was none.
+    // 0 if there is none.
     base::Duration last() const { return means_.last(); }
     base::Duration median() const { return means_.median(); }
 
   private:
-    // What a daemon says stays within what a Duration holds.
+    // A bound on daemons' values, so that they fit a Duration.
     static constexpr uint64_t kMostUs = uint64_t{1} << 50U;
 
     bool is_told_ = false;

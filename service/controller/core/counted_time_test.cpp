@@ -8,8 +8,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A worker computes for `step`, exchanges for a tenth of that, and so on for a minute. Its daemon counts at the end of each step, and tells with
-// every heartbeat.
+// A worker computes for `step` and exchanges for a tenth of that, repeatedly for a minute. Its
+// daemon counts at the end of each step, and reports with every heartbeat.
 base::Duration shown(microseconds step, microseconds heartbeat) {
     CountedTime time;
     const microseconds cycle = step + step / 10;

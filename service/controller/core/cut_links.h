@@ -1,7 +1,8 @@
-// CutLinks: the pairs of nodes between which nothing passes, though the controller hears both.
+// CutLinks: the pairs of nodes that cannot reach each other, though the controller hears both.
 //
-// Each end reports for itself, and a pair is cut until neither says so. What is reported counts a moment later: a node that
-// nobody else reaches is told from one of two that miss each other alone by the reports of all.
+// Each end reports for itself. A pair is cut until neither end reports a cut. A report counts after
+// a delay, since only the reports of all nodes tell a node that nobody else reaches from a node of
+// a single broken pair.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +20,15 @@ namespace pace::controller {
 
 class CutLinks {
   public:
-    // How long after the last report, and at most after the first, cuts begin to count. Guesses: a node that comes back after a cut
-    // hears from all others within two of the daemons' pings, 0.4 s. Until then its complaint of the last of them must not count:
-    // of two nodes the healthy one might be left out.
+    // Cuts begin to count kQuiet after the last report, and at most kQuietMax after the first.
+    // Guesses: a node that returns after a cut hears from all others within two of the daemons'
+    // pings, 0.4 s. Until then its complaint about the last of them must not count: otherwise the
+    // healthy one of two nodes might be left out.
     static constexpr Duration kQuiet = std::chrono::milliseconds(500);
     static constexpr Duration kQuietMax = std::chrono::milliseconds(800);
 
-    // A bound on what babbling nodes can make us remember: as many as there are between the halves of a cluster. Each pair has one entry,
-    // so that one node has no more than there are others.
+    // A bound on the memory that faulty nodes can use: the number of cuts between two halves of a
+    // cluster. Each pair has one entry, so that a node has at most as many as there are others.
     static constexpr size_t cuts_max(size_t attached) {
         return std::max<size_t>(4096, attached * attached / 4);
     }
@@ -37,8 +39,8 @@ class CutLinks {
         auto operator<=>(const Pair&) const = default;
     };
     struct Cut {
-        TimePoint since{};  // the first report
-        Duration silent{};  // what that said
+        TimePoint since{};  // of the first report
+        Duration silent{};  // silence in the first report
         bool low_says = false;
         bool high_says = false;
         bool counts = false;
@@ -46,21 +48,23 @@ class CutLinks {
 
     enum class Outcome : uint8_t {
         other,
-        whole,       // a pair that counted is whole again
-        interrupted  // one that was not cut for long enough to count is: only what was under way is lost
+        whole,  // a pair whose cut counted is whole again
+        // the cut ended before it counted: only work under way is lost
+        interrupted
     };
-    // Both nodes are among those that are attached. What is one too many is not remembered; daemons say it again.
+    // Both nodes must be attached. Cuts beyond the bound are not remembered; daemons report them
+    // again.
     Outcome report(const From<LinkCut>& event, size_t attached, TimePoint now);
-    // The node is gone. True if that has ended a cut that counted.
+    // Forgets a node that is gone. True if this ended a cut that counted.
     bool forget(NodeId node);
     // True if more cuts count than before.
     bool settle(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
-    bool is_cut(NodeId a, NodeId b) const;  // and counts
-    // From which nodes this one is cut, whether that counts or not.
+    bool is_cut(NodeId a, NodeId b) const;  // and the cut counts
+    // The nodes from which this one is cut, whether the cuts count or not.
     const std::set<NodeId>& others_of(NodeId node) const;
-    // Another number whenever other cuts count than before.
+    // Changes whenever the set of cuts that count changes.
     uint64_t version() const { return version_; }
     bool empty() const { return cuts_.empty(); }
     const std::map<Pair, Cut>& all() const { return cuts_; }
@@ -69,7 +73,7 @@ class CutLinks {
     void erase(Pair pair);
 
     std::map<Pair, Cut> cuts_;
-    std::map<NodeId, std::set<NodeId>> others_;  // of both ends of each
+    std::map<NodeId, std::set<NodeId>> others_;  // for both ends of each cut
     uint64_t version_ = 1;
     std::optional<TimePoint> first_unsettled_;
     TimePoint last_unsettled_{};

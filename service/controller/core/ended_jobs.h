@@ -1,4 +1,5 @@
-// EndedJobs: the last jobs that have ended, by their tokens. A daemon that was away when one ended may still have something of it.
+// EndedJobs: the tokens of the jobs that ended last. A daemon that was away when its job ended may
+// still keep data of the job.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@ namespace pace::controller {
 
 class EndedJobs {
   public:
-    // A guess: more than end while any daemon is away.
+    // A guess: more jobs than end while any daemon is away.
     static constexpr size_t kRememberedMax = 4096;
 
     void add(uint64_t token) {

@@ -1,4 +1,4 @@
-// Events: what comes in to the controller's core, from daemons, from pacectl and from the clock.
+// Events: the input of the controller's core, from daemons, pacectl and the clock.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace pace::controller {
 
-// Declared once for both sides, in protocol/control.fbs.
+// The messages are declared once for both sides, in protocol/control.fbs.
 using namespace protocol::messages;
 
-// A daemon's message. `node` is the one that its attachment gives, never one that the message names.
+// A daemon's message. `node` comes from the daemon's attachment, never from the message.
 template <typename Message>
 struct From : Message {
     NodeId node = 0;
@@ -26,25 +26,25 @@ From<Message> from(NodeId node, Message message) {
     return {std::move(message), node};
 }
 
-// Any message came from the node. Feeds the adaptive liveness.
+// A message of any kind came from the node. Feeds the adaptive liveness.
 struct NodeHeard {
     NodeId node = 0;
 };
 
-// The daemon says goodbye, or the shell knows that it is gone.
+// The daemon said goodbye, or the shell knows that the daemon is gone.
 struct NodeLost {
     NodeId node = 0;
     std::string reason;
 };
 
-// Time has passed. The shell sends one no later than Core::next_deadline().
+// Time has passed. The shell sends a Tick no later than Core::next_deadline().
 struct Tick {};
 
 template <typename... Messages>
 std::variant<Hello, NodeHeard, NodeLost, Tick, From<Messages>...> events_of(
     const std::variant<Messages...>&);
 
-// Whatever a daemon says is an event.
+// Every message of a daemon is an event.
 using Event = decltype(events_of(std::declval<FromDaemon>()));
 
 }  // namespace pace::controller

@@ -10,7 +10,7 @@ namespace {
 
 using Pair = CutLinks::Pair;
 
-// Beyond so many looks at a cut the best found so far is taken. A guess: milliseconds.
+// After this many examined cuts the best cover so far is taken. A guess: milliseconds.
 constexpr size_t kLooksMax = 1'000'000;
 
 class Search {
@@ -52,7 +52,8 @@ class Search {
         return found == cuts_.end() ? nullptr : &*found;
     }
 
-    // Always the node with most cuts that are left: the search's first bound, and exact for one node that misses many.
+    // Repeatedly takes the node with the most uncovered cuts. This is the search's first bound, and
+    // exact if one node misses many others.
     std::set<NodeId> by_degree() const {
         std::map<NodeId, std::set<NodeId>> left;
         for (const Pair& cut : cuts_) {
@@ -75,7 +76,7 @@ class Search {
         return chosen;
     }
 
-    // Of each cut one end must go: both are tried.
+    // One end of each cut must go: tries both.
     void extend(const std::set<NodeId>& chosen) {
         looks_ += cuts_.size();
         if (looks_ > kLooksMax || cost(chosen) >= cost(best_)) return;

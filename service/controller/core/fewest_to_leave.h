@@ -1,4 +1,5 @@
-// fewest_to_leave: of nodes between some of which nothing passes, the fewest without which all that are left reach each other.
+// fewest_to_leave: given cuts between nodes, finds the fewest nodes to remove so that all remaining
+// nodes reach each other.
 #pragma once
 
 #include <map>
@@ -9,8 +10,9 @@
 
 namespace pace::controller {
 
-// The smallest vertex cover of the graph of cuts; of equal ones that with fewer workers, then that with the higher numbers. With
-// very many cuts it may have more nodes than the smallest: the search is bounded. Ascending.
+// The smallest vertex cover of the graph of cuts, ascending. Among equal ones it is the cover with
+// fewer workers, then the one with higher numbers. With very many cuts it may not be the smallest,
+// since the search is bounded.
 std::vector<NodeId> fewest_to_leave(std::span<const CutLinks::Pair> cuts,
                                     const std::map<NodeId, uint32_t>& workers);
 

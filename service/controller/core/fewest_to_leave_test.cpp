@@ -31,7 +31,8 @@ TEST(FewestToLeave, APathOfFourNodesLosesTwo) {
         (Nodes{2, 4}));
 }
 
-// Always taking the node with most cuts ends with five nodes of the first, with four of the second.
+// Always taking the node with the most cuts gives five nodes for the first graph and four for the
+// second.
 TEST(FewestToLeave, TheFewestAreNotAlwaysThoseWithMostCuts) {
     const Cuts crown{{1, 2}, {1, 4}, {1, 6}, {3, 2}, {5, 4}, {7, 6}, {3, 8}, {5, 8}, {7, 8}};
     EXPECT_EQ(fewest_to_leave(crown, {}).size(), 4U);

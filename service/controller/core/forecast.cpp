@@ -13,16 +13,17 @@ namespace pace::controller {
 namespace {
 
 constexpr uint32_t kSmartSize = 3;
-constexpr uint32_t kSmartLeast =
-    12;  // among fewer workers, the slow one is in most of the others' groups
+// With fewer workers, the slow one is in most of the others' groups.
+constexpr uint32_t kSmartLeast = 12;
 constexpr uint32_t kSizes[] = {2, 3, 4, 5, 8, 12, 16};
 
-// Steps that vary by less keep workers in step with each other, by more do not (their coefficient of variation).
+// Coefficients of variation of steps: below kInStep workers stay in step with each other, above
+// kOutOfStep they do not.
 constexpr double kInStep = 0.1;
 constexpr double kOutOfStep = 0.3;
 
-constexpr double kAlikeFactor = 1.25;  // of the median step: one of the many that are as fast
-constexpr int kDraws = 4096;           // of steps, in all, to find the slowest of many: some 20 us
+constexpr double kAlikeFactor = 1.25;  // of the median step: as fast as most
+constexpr int kDraws = 4096;           // draws of steps to find the slowest of many: some 20 us
 
 bool is_everyone(const JobPace& pace, const Shape& shape) {
     return shape.policy == Policy::full || shape.group_size >= pace.steps_s.size();
@@ -36,7 +37,8 @@ double median_of(std::vector<double> numbers) {
     return *middle;
 }
 
-// The longest of a step of each, on average: drawn, always with the same numbers, so that noise of ours never decides.
+// The average of the longest of one step of each worker. The draws always use the same random
+// numbers, so that noise of ours never decides.
 double longest_s(const std::vector<double>& steps_s, const std::vector<double>& variations) {
     if (variations.empty()) return *std::max_element(steps_s.begin(), steps_s.end());
     base::Random random(1);
@@ -51,7 +53,7 @@ double longest_s(const std::vector<double>& steps_s, const std::vector<double>& 
     return sum / rounds;
 }
 
-// 1: workers of equal speed signal together; 0: at any time.
+// 1: workers of equal speed signal together; 0: workers signal at any time.
 double synchrony_of(const JobPace& pace) {
     double squares = 0;
     for (const double variation : pace.variations) squares += (variation - 1) * (variation - 1);
@@ -60,7 +62,7 @@ double synchrony_of(const JobPace& pace) {
     return std::clamp((kOutOfStep - deviation) / (kOutOfStep - kInStep), 0.0, 1.0);
 }
 
-// 0: all are as fast; 1: the slowest takes twice the median, or more.
+// 0: all are equally fast; 1: the slowest takes at least twice the median.
 double unevenness_of(const JobPace& pace) {
     const double slowest = *std::max_element(pace.steps_s.begin(), pace.steps_s.end());
     return std::clamp(std::log2(slowest / median_of(pace.steps_s)), 0.0, 1.0);
@@ -68,13 +70,13 @@ double unevenness_of(const JobPace& pace) {
 
 // --------------------------------------------------------------------------------------- exchanges
 
-// What an exchange weighs: what a node sums, and what it sends. In units that only compare.
+// The cost of an exchange: what a node sums, and what it sends. In arbitrary units, for comparison.
 double weight_of(const JobPace& pace, const Shape& shape) {
     const auto workers = static_cast<double>(
         std::min<size_t>(shape.policy == Policy::full ? pace.steps_s.size() : shape.group_size,
                          pace.steps_s.size()));
     const double nodes = std::min<double>(pace.nodes, workers);
-    // Chance puts more than its share of a small group on one node.
+    // By chance, more than the proportional part of a small group is on one node.
     const bool by_chance = !is_everyone(pace, shape) && pace.workers_of_node > 1;
     const double together = std::min(static_cast<double>(pace.workers_of_node),
                                      std::max(1.0, workers / nodes) * (by_chance ? 1.25 : 1));
@@ -82,16 +84,18 @@ double weight_of(const JobPace& pace, const Shape& shape) {
     return together + sent;
 }
 
-// How many exchanges of other groups a worker's own may meet on its node, if all the others there were at one.
+// The number of other groups' exchanges that a worker's exchange may meet on its node, if all other
+// workers there were exchanging.
 double others_of(const JobPace& pace, const Shape& shape) {
     if (is_everyone(pace, shape)) return 0;
     const double groups = static_cast<double>(pace.steps_s.size()) / shape.group_size;
     const double others = std::min(pace.workers_of_node - 1.0, groups - 1);
-    // Smart groups of one division begin together, but half of them stay within their node.
+    // Smart groups of one division begin together, but half of them stay within their nodes.
     return shape.policy == Policy::prague_smart ? others / 2 : others;
 }
 
-// How much longer an exchange of `moving_s` takes for others that share the node with it: each is at one for its share of the time.
+// The factor by which others on the node slow an exchange of `moving_s`. Each of the others
+// exchanges for its share of the time.
 double crowding(double others, double moving_s, double step_s) {
     return 1 + others * moving_s / (step_s + moving_s);
 }
@@ -102,7 +106,8 @@ double crowded_s(double alone_s, double others, double step_s) {
     return moving_s;
 }
 
-// What was measured; else from the shape that is nearest in weight: what its moving takes alone, scaled by the weights, and crowded anew.
+// The measured time if there is one. Otherwise an estimate from the shape nearest in weight: the
+// time that its exchange takes alone, scaled by the weights, with crowding added again.
 double exchange_s(const JobPace& pace, const Shape& shape) {
     const auto own = pace.exchanges.find(shape);
     if (own != pace.exchanges.end()) return own->second.whole_s;
@@ -123,9 +128,9 @@ double exchange_s(const JobPace& pace, const Shape& shape) {
 
 // ---------------------------------------------------------------------------------------- policies
 
-// Each step adds 1 - 1/N to a worker's squared distance from the mean of all, and a random group of P of N takes away what its
-// members differ by: the two are equal at (N - 1) (N - P) / (N^2 (P - 1)). Workers in step meet the same ones more often, and a
-// slow one comes with a model that is old.
+// Each step adds 1 - 1/N to a worker's squared distance from the mean of all. A random group of P
+// of N removes the differences of its members. The two balance at (N - 1) (N - P) / (N^2 (P - 1)).
+// Workers in step meet the same partners more often, and a slow one brings an old model.
 double spread_of(const JobPace& pace, uint32_t group_size) {
     const auto workers = static_cast<double>(pace.steps_s.size());
     const double random =
@@ -144,14 +149,15 @@ double rate_of(const JobPace& pace, double added_s) {
     return rate;
 }
 
-// What is left of the rate when, in a window of T groups, one is held for a bridge, for about as long as a group takes to fill.
+// The share of the rate that is left if, in a window of T groups, one is held for a bridge, for
+// about as long as a group takes to fill.
 double share_not_held(const JobPace& pace, uint32_t group_size) {
     constexpr double kHeld = 0.7;  // of the windows
     const auto least = (pace.steps_s.size() - 1 + group_size - 2) / (group_size - 1);
     return 1 / (1 + kHeld / static_cast<double>(2 * least));
 }
 
-// Signals that come at any time: each waits for (P - 1) / 2 more on average.
+// If signals come at any time, each waits for (P - 1) / 2 more on average.
 double rate_out_of_step(const JobPace& pace, uint32_t group_size, double exchange) {
     double rate = rate_of(pace, exchange);
     for (int i = 0; i < 20; ++i)
@@ -159,8 +165,8 @@ double rate_out_of_step(const JobPace& pace, uint32_t group_size, double exchang
     return rate * share_not_held(pace, group_size);
 }
 
-// Those who are alike signal together, and who is left over when they are in groups waits for the next time. 0:
-// they are too few for a group of their own.
+// Workers of equal speed signal together. A worker left over when they form groups waits for the
+// next time. 0: there are too few for a group of their own.
 double rate_in_step(const JobPace& pace, uint32_t group_size, double exchange) {
     const double usual = kAlikeFactor * median_of(pace.steps_s);
     std::vector<double> fast;
@@ -175,7 +181,7 @@ double rate_in_step(const JobPace& pace, uint32_t group_size, double exchange) {
     if (fast.size() < group_size) return 0;
     const size_t grouped = fast.size() - fast.size() % group_size;
     rate += static_cast<double>(grouped) / (longest_s(fast, pace.variations) + exchange);
-    // Equals in step seldom need a bridge; to one who is slow there is none for long.
+    // Equal workers in step seldom need a bridge; a slow worker has none for long.
     return rate * (1 + unevenness_of(pace) * (share_not_held(pace, group_size) - 1));
 }
 
@@ -187,8 +193,8 @@ Forecast forecast_partial(const JobPace& pace, const Shape& shape) {
     return {in > 0 ? out + share * (in - out) : out, spread_of(pace, shape.group_size)};
 }
 
-// The fast wait for the slowest of their group among those of like progress. Half of the groups are within nodes where several
-// nodes have several workers, which mixes less.
+// Fast workers wait for the slowest of their group, which has similar progress. If several nodes
+// have several workers, half of the groups are within nodes, which mixes less.
 Forecast forecast_smart(const JobPace& pace, const Shape& shape) {
     const double uneven = unevenness_of(pace);
     const std::vector<double> alike(shape.group_size, 1);

@@ -5,7 +5,7 @@
 namespace pace::controller {
 namespace {
 
-// Steps of 50 ms that hardly vary, four workers to a node, exchanges of three that take 2 ms.
+// Steps of 50 ms that hardly vary, four workers per node, exchanges of three that take 2 ms.
 JobPace pace_of(size_t workers, double slowest = 1) {
     JobPace pace;
     pace.steps_s.assign(workers, 0.05);
@@ -29,7 +29,7 @@ Shape best_of(const JobPace& pace) {
     return best;
 }
 
-// The measured ones are in bench/RESULTS.md, "Policies side by side".
+// The measured rates are in bench/RESULTS.md, "Policies side by side".
 TEST(Forecast, IsNearWhatWasMeasuredOfSixteenWorkers) {
     const Shape full{Policy::full, 0};
     const Shape three{Policy::partial_reduce, 3};

@@ -13,7 +13,7 @@ void GroupHistory::set_window(uint32_t window) {
     window_since_ = groups_;
 }
 
-// The place of the oldest one, if all are taken.
+// Reuses the oldest record if all are taken.
 GroupRecord& GroupHistory::next_record() {
     if (groups_ < recent_max_) return recent_.emplace_back();
     GroupRecord& record = recent_[groups_ % recent_max_];
@@ -28,7 +28,7 @@ void GroupHistory::forget_excess() {
     while (members_ > kMembersMax && first_ + 1 < groups_) {
         GroupRecord& oldest = recent_[first_ % recent_max_];
         members_ -= oldest.times.size();
-        oldest = {};  // with its memory
+        oldest = {};  // frees its memory too
         ++first_;
     }
 }
@@ -56,7 +56,7 @@ void GroupHistory::on_ordered(const GroupOrder& order, std::span<const Signal> s
     forget_excess();
 }
 
-// Group ids grow, so that the ring is sorted from its oldest record on.
+// Group ids increase, so that the ring is sorted from its oldest record on.
 GroupRecord* GroupHistory::find(GroupId group) {
     uint64_t first = first_;
     uint64_t end = groups_;
@@ -82,7 +82,7 @@ void GroupHistory::on_part_ended(GroupId group, NodeId node, TimePoint now) {
     }
 }
 
-// Members are in the order of their ranks. Null if it is none.
+// Members are in rank order. Null if the rank is no member.
 GroupRecord::Times* GroupHistory::times_of(GroupRecord& record, Rank rank) {
     const auto& members = record.order.members;
     const auto member = std::lower_bound(members.begin(), members.end(), rank,

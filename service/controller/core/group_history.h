@@ -1,4 +1,4 @@
-// The group history: what groups there were. It keeps the last ones in full for people, with the
+// Group history: the past groups of a job. It keeps the last groups in full for people, with the
 // times of each member, the members of the last window of T groups for the spectral gap, and a
 // histogram of staleness.
 #pragma once
@@ -16,50 +16,51 @@ namespace pace::controller {
 
 // A group as status shows it.
 struct GroupRecord {
-    // A member waited from its signal to the order, and exchanged from there to its end.
+    // A member waits from its signal to the order, and exchanges from the order to `ended`.
     struct Times {
         TimePoint signalled;
-        std::optional<TimePoint> ended;  // none: it exchanges
+        std::optional<TimePoint> ended;  // none: still exchanging
     };
 
     GroupOrder order;
-    std::vector<Times> times;  // of the order's members, one by one
+    std::vector<Times> times;  // in the order of the order's members
     TimePoint ordered;
-    TimePoint ended;  // meaningful once `done`
+    TimePoint ended;  // valid if `done`
     bool done = false;
     bool failed = false;
-    std::string reason;      // if it failed
+    std::string reason;      // of a failed group
     uint64_t moving_ns = 0;  // of its slowest node
     uint64_t bytes = 0;      // of all its nodes
 };
 
 class GroupHistory {
   public:
-    // Bucket b counts members that were stale by 2^(b-1) .. 2^b - 1 iterations; bucket 0 those that
-    // were not.
+    // Bucket b counts members that were 2^(b-1) .. 2^b - 1 iterations stale; bucket 0 counts those
+    // that were not stale.
     static constexpr size_t kStalenessBuckets = 16;
     using Staleness = std::array<uint64_t, kStalenessBuckets>;
 
-    // Members that the recent groups may have together, unless one group alone has more: of large
-    // groups fewer are kept.
+    // The most members of all recent groups together, unless a single group has more. If groups are
+    // large, fewer are kept.
     static constexpr size_t kMembersMax = 65'536;
 
-    // `recent` groups in full, `window` groups for the spectral gap.
+    // Keeps `recent` groups in full, and `window` groups for the spectral gap.
     GroupHistory(uint32_t recent, uint32_t window);
 
-    // From now on so many groups; it begins anew.
+    // Sets the window to `window` groups and starts the window anew.
     void set_window(uint32_t window);
 
-    // `signals` are those of the order's members, one by one.
+    // `signals` are those of the order's members, in their order.
     void on_ordered(const GroupOrder& order, std::span<const Signal> signals, TimePoint now);
-    // The members at the node, or one member, exchange no more.
+    // The members at the node, or one member, have ended their exchange.
     void on_part_ended(GroupId group, NodeId node, TimePoint now);
     void on_member_ended(GroupId group, Rank rank, TimePoint now);
     void on_part_done(GroupId group, uint64_t moving_ns, uint64_t bytes);
-    // `failure` says why it failed; empty: it has not.
+    // `failure` is the reason if the group failed, or empty.
     void on_ended(GroupId group, std::string_view failure, TimePoint now);
-    // Of a group that nobody ordered: `calls` of its members at one node, where the exchange began
-    // and ended then. It counts as ordered when the last of all its members had called.
+    // Records one node's part of a group that nobody ordered: `calls` of the members there, and
+    // when their exchange began and ended. The group counts as ordered when the last of all its
+    // members had called.
     void on_part_told(GroupId group, std::span<const Signal> calls, TimePoint begun,
                       TimePoint ended);
 
@@ -76,11 +77,11 @@ class GroupHistory {
 
     size_t recent_max_;
     uint64_t groups_ = 0;
-    uint64_t first_ = 0;  // the oldest that is kept, counted as groups_ are
-    size_t members_ = 0;  // of those kept
+    uint64_t first_ = 0;  // number of the oldest kept, as in groups_
+    size_t members_ = 0;  // of the groups kept
     std::vector<GroupRecord> recent_;
-    std::vector<std::vector<Rank>> window_;  // members
-    uint64_t window_since_ = 0;              // counted as groups_ are
+    std::vector<std::vector<Rank>> window_;  // members of each
+    uint64_t window_since_ = 0;              // as in groups_
     Staleness staleness_{};
 };
 

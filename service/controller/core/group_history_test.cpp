@@ -61,8 +61,8 @@ TEST(GroupHistory, EachMemberEndsOnce) {
     add_group(history, 1, 4);
     history.on_member_ended(1, 1, kBegin + milliseconds(10));
     history.on_part_ended(1, 1, kBegin + milliseconds(20));
-    history.on_part_ended(2, 1, kBegin + milliseconds(20));  // there is none
-    history.on_member_ended(1, 77, kBegin);                  // nor such a member
+    history.on_part_ended(2, 1, kBegin + milliseconds(20));  // no such group
+    history.on_member_ended(1, 77, kBegin);                  // no such member
     const auto times = history.recent().at(0).times;
     EXPECT_EQ(times[1].ended, kBegin + milliseconds(10));
     EXPECT_EQ(times[3].ended, kBegin + milliseconds(20));

@@ -10,7 +10,7 @@ namespace pace::controller {
 
 namespace {
 
-// In one line of the log.
+// in one line of the log
 constexpr size_t kNodesNamedMax = 8;
 
 std::optional<AutoPolicy> auto_of(const JobOptions& options) {
@@ -23,7 +23,7 @@ JobOptions with_choice(const JobOptions& options, const std::optional<AutoPolicy
     return with_shape(options, chosen->shape().policy, chosen->shape().group_size);
 }
 
-// Each once. Members are ordered by rank, not by node.
+// Each node once. Members are ordered by rank, not by node.
 std::vector<NodeId> nodes_of(const GroupOrder& order) {
     std::vector<NodeId> nodes;
     nodes.reserve(order.members.size());
@@ -90,7 +90,7 @@ void Groups::announced(const From<Ready>& event, const Turn& turn) {
     announcements_.add(event, due);
 }
 
-// True if the worker's group has been forming, or is formed, since it was announced.
+// Whether the worker's group has been forming, or is formed, since the announcement.
 bool Groups::arrives(const From<Ready>& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
     if (!std::exchange(worker.expected, false) || !is_busy(event.rank)) return false;
@@ -119,7 +119,7 @@ void Groups::end_step(Rank rank, TimePoint now) {
 void Groups::signal(const From<Ready>& event, const Turn& turn) {
     Worker& worker = workers_[event.rank];
     const Signal signal{event.rank, event.digest, event.iteration, turn.now};
-    // Its daemon knows better: what was announced has been taken back, or was exchanged after all.
+    // The daemon knows better: the announced signal was withdrawn, or was exchanged after all.
     policy_->withdraw(event.rank, turn.now);
     const GroupPolicy::Received received = policy_->add_signal(signal);
     if (received == GroupPolicy::Received::refused) return;
@@ -131,8 +131,8 @@ void Groups::signal(const From<Ready>& event, const Turn& turn) {
                       options_.name, event.rank),
                   {options_.name, event.rank, cluster_.nodes.name_of(event.node)});
     }
-    // A daemon announces a worker only after its last exchange: its report of that one is implied,
-    // and there was no step.
+    // A daemon announces a worker only after the worker's last exchange. So the report of this
+    // exchange is implied, and there was no step.
     if (worker.slot != Worker::kNoSlot) {
         history_.on_member_ended(slots_[worker.slot].group, event.rank, turn.now);
         add_exchange(worker, turn.now);
@@ -179,7 +179,7 @@ void Groups::form(uint64_t epoch, const Turn& turn) {
     if (auto_ && auto_->is_due(taking_part_)) think_again(turn);
 }
 
-// The group broadcaster: members in rank order, each with its weight.
+// The group broadcaster: sends members in rank order, each with its weight.
 void Groups::broadcast(uint64_t epoch, const Turn& turn) {
     std::sort(signals_.begin(), signals_.end(),
               [](const Signal& a, const Signal& b) { return a.rank < b.rank; });
@@ -286,7 +286,7 @@ void Groups::abort(uint32_t slot, NodeId culprit, const std::string& reason, con
     close(slot, reason, turn.now);
 }
 
-// Of their nodes.
+// The names of the members' nodes.
 std::string Groups::names_of(const std::vector<Member>& members) const {
     std::string names;
     std::vector<NodeId> named;
@@ -307,13 +307,13 @@ void Groups::release(uint32_t slot, NodeId node, TimePoint now) {
         if (member.node != node || worker.slot != slot) continue;
         add_exchange(worker, now);
         worker.slot = Worker::kNoSlot;
-        // One that has not arrived computes still.
+        // A worker that has not arrived still computes.
         if (!std::exchange(worker.expected, false)) worker.computing_since = now;
         policy_->release(member.rank, now);
     }
 }
 
-// The exchange of the worker's slot has ended for it.
+// Ends the exchange in the worker's slot for this worker.
 void Groups::add_exchange(Worker& worker, TimePoint now) {
     const Duration exchanged = now - slots_[worker.slot].ordered;
     worker.exchanging.add(exchanged);
@@ -356,8 +356,8 @@ std::vector<AutoPolicy::Present> Groups::present(TimePoint now) const {
     return all;
 }
 
-// Whoever exchanges, or has an order, goes on with it: for the new policy it computes until its next signal. Those who wait
-// wait there too, as long as they have already.
+// A worker that exchanges, or has an order, continues: the new policy regards it as computing until
+// its next signal. Waiting workers also wait in the new policy, and keep their waiting time.
 void Groups::change_policy(TimePoint now) {
     const std::vector<Signal> waiting = policy_->view().waiting;
     std::unique_ptr<GroupPolicy> next = make_policy(in_use_, seed_ + auto_->switches(), zone_of_);
@@ -374,7 +374,7 @@ void Groups::change_policy(TimePoint now) {
     policy_ = std::move(next);
     policy_since_ = now;
     history_.set_window(in_use_.history_window);
-    more_due_since_ = now;  // of those who wait there may be groups already
+    more_due_since_ = now;  // waiting workers may form groups already
 }
 
 }  // namespace pace::controller

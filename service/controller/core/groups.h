@@ -1,10 +1,10 @@
-// Groups: from ready signals to orders, and from orders to their end, for one job of the averaging
-// family. Its policy forms the groups, the weight generator weighs them, the group broadcaster
-// (`broadcast`) orders them.
+// Groups: turns ready signals into orders, and follows orders to their end, for one job of the
+// averaging family. The policy forms the groups, the weight generator weighs them, and the group
+// broadcaster (`broadcast`) orders them.
 //
 // A worker is *exchanging* from the order until its node reports its part done, is told to abort,
-// or signals for the worker again; a worker whose process dies leaves its exchange to its daemon,
-// which owns the memory.
+// or signals for the worker again. If the worker's process dies, its daemon, which owns the memory,
+// completes the exchange.
 #pragma once
 
 #include <memory>
@@ -27,17 +27,18 @@ namespace pace::controller {
 
 class Groups {
   public:
-    // `workers`, indexed by rank, outlives this. The policy, which forms groups, draws from `seed`; `zone_of` is not null.
+    // `workers`, indexed by rank, must outlive this object. The policy's random choices derive from
+    // `seed`. `zone_of` is not null.
     Groups(JobId job, const JobOptions& options, uint64_t seed, std::vector<Worker>& workers,
            Cluster& cluster, ZoneOf zone_of);
 
     void add_member(Rank rank, TimePoint now);
     void remove_member(Rank rank);
 
-    // Its process is stopped: no group waits for it.
+    // The worker's process is stopped: no group waits for it.
     void freeze(Rank rank);
 
-    // The rank is a member at the event's node.
+    // The rank must be a member at the event's node.
     void on_ready(const From<Ready>& event, const Turn& turn);
     void on_withdraw(const From<Withdraw>& event, const Turn& turn);
     void on_done(const From<GroupDone>& event, const Turn& turn);
@@ -45,20 +46,22 @@ class Groups {
     // Aborts the groups in flight that need the node, at their other nodes.
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
 
-    // Orders the groups that are due; of many (a restart has everybody waiting) only the first, so
-    // that no event takes long. The rest are due again at once: next_deadline() says so.
+    // Orders the groups that are due, at most kGroupsPerTurn in one call, so that no event takes
+    // long, even if all workers wait, as after a restart. next_deadline() then says that the others
+    // are due at once.
     static constexpr uint32_t kGroupsPerTurn = 64;
     void form(uint64_t epoch, const Turn& turn);
 
     std::optional<TimePoint> next_deadline() const;
 
-    // Its daemon has work of it at hand: it is nobody's straggler.
+    // Whether the daemon has work of the worker in hand; then nobody counts the worker as a
+    // straggler.
     bool is_busy(Rank rank) const;
 
     const GroupPolicy& policy() const { return *policy_; }
-    // Of a job with policy auto: what it has chosen. Null of others.
+    // The choice of a job with policy auto; null for other jobs.
     const AutoPolicy* automatic() const { return auto_ ? &*auto_ : nullptr; }
-    // Of all policies that the job has had.
+    // Over all policies that the job has had.
     uint64_t bridged_groups() const { return bridged_before_ + policy_->bridged_groups(); }
     uint64_t conflicts() const { return conflicts_before_ + policy_->conflicts(); }
     const GroupHistory& history() const { return history_; }
@@ -71,7 +74,7 @@ class Groups {
         TimePoint ordered;
         std::vector<Member> members;
         std::vector<NodeId> nodes;  // whose part is not done yet
-        uint64_t moving_ns = 0;     // of its slowest node so far
+        uint64_t moving_ns = 0;     // of the slowest node so far
     };
 
     void announced(const From<Ready>& event, const Turn& turn);
@@ -97,9 +100,9 @@ class Groups {
     ZoneOf zone_of_;
     uint64_t seed_;
     std::optional<AutoPolicy> auto_;
-    JobOptions in_use_;  // what auto has made of them; else the same
+    JobOptions in_use_;  // options_ as changed by auto, else the same
     std::unique_ptr<GroupPolicy> policy_;
-    TimePoint policy_since_;  // later than the start, if it has changed
+    TimePoint policy_since_;  // later than the start if the policy has changed
     uint64_t bridged_before_ = 0;
     uint64_t conflicts_before_ = 0;
     std::vector<bool> takes_part_;  // by rank: a member of the policy

@@ -14,7 +14,7 @@ Job::Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cl
       cluster_(cluster),
       views_(id, token, is_top_k(options_.compression)) {}
 
-// What takes memory by the world's size. A job that nobody joins takes none.
+// Allocates memory proportional to the world. A job that nobody joins uses none.
 void Job::furnish() {
     if (!workers_.empty()) return;
     workers_.resize(options_.world);
@@ -29,21 +29,21 @@ void Job::furnish() {
 
 // -------------------------------------------------------------------------------- coming and going
 
-// A member that its daemon announces again: known from the journal, and back where it was; or, when
-// the journal does not know it, or not yet, by its daemon's word: it was in a view that the journal
-// knows nothing of.
+// Whether a member is back that its daemon announces again. Either the journal has the member, at
+// the same node, or the journal lacks it, and its daemon was in a view that the journal does not
+// know.
 bool Job::is_member_back(const From<WorkerJoin>& event) const {
     const Worker& worker = workers_[event.rank];
     if (!event.resume || !gathering_) return false;
     if (worker.state == WorkerState::lost) return event.epoch > journal_epoch_;
     if (worker.state != WorkerState::missing) return false;
-    // Who was in no view has no model of the job yet, though its place is in the journal.
+    // A worker that was in no view has no model of the job yet, though the journal has its place.
     if (is_started() && event.epoch == 0) return false;
     return worker.node == 0 ? event.epoch > 0 : worker.node == event.node;
 }
 
-// The journal is lost, or its end is, which says that the job has started; the training is not:
-// whoever comes back in time was a member, and whoever came before that word was not.
+// The journal, or its end with the job's start, was lost, but the training continues. Workers that
+// return in time were members; workers that joined before this was known were not.
 void Job::learn_of_start(uint64_t epoch, const Turn& turn) {
     views_.raise_epoch_to(epoch);
     if (server_) server_->set_under_way();
@@ -94,7 +94,7 @@ void Job::join(const From<WorkerJoin>& event, const Turn& turn) {
                            token_, under_way, run_, deserted});
 }
 
-// Whether who joins now takes up a run that nobody takes part in.
+// Whether the joining worker continues a run in which nobody takes part.
 bool Job::is_gone_on_with(bool under_way, TimePoint now) {
     if (have_all_died(now)) deserted_ = true;
     deserted_ = deserted_ && under_way;
@@ -170,7 +170,7 @@ void Job::keep(const From<JobKept>& event, const Turn& turn) {
     if (!is_needed(event)) turn.tell(event.node, PartEnded{id_, token_});
 }
 
-// As long as a view is changing, or about to, nobody knows who has the last round's result.
+// While a view changes, or is about to, nobody knows which node has the last round's result.
 bool Job::is_needed(const From<JobKept>& kept) const {
     if (gathering_ || view_wanted_ || views_.is_changing()) return true;
     if (owing_.contains(kept.node) || is_needed(kept.node)) return true;
@@ -183,7 +183,7 @@ bool Job::is_needed(const From<JobKept>& kept) const {
     return std::binary_search(hosts.begin(), hosts.end(), kept.node);
 }
 
-// Whoever is left, if anybody, has no model that others should go on with: it lacks rounds, or is new.
+// The workers left, if any, have no model to continue with: they lack rounds, or are new.
 void Job::await_return(TimePoint now) {
     const bool has_member = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
         return worker.state == WorkerState::member;
@@ -211,7 +211,7 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
     }
     if (lost_any) await_return(turn.now);
     left_out_.forget_node(node);
-    owing_.erase(node);  // should it live, it says so again
+    owing_.erase(node);  // if it is alive, it reports again
     if (views_.is_changing() && views_.covers(node)) view_broken_ = true;
     if (server_) server_->on_node_lost(node);
     if (server_ && server_->is_host(node)) request_view(0);
@@ -220,7 +220,7 @@ void Job::on_node_lost(NodeId node, const std::string& reason, const Turn& turn)
 void Job::admit(const From<WorkerAdmit>& event, const Turn& turn) {
     Worker* worker = live_at(event.node, event.rank);
     if (worker == nullptr) return;
-    // A member asks if no donor was able to give it the model.
+    // A member asks if no donor could give it the model.
     const bool lacks_model = worker->state == WorkerState::member && event.wants_model;
     if (worker->state != WorkerState::newcomer && worker->state != WorkerState::suspended &&
         !lacks_model)
@@ -264,7 +264,8 @@ void Job::on_ready(const From<Ready>& event, const Turn& turn) {
             left_out_.keep(event);
         return;
     }
-    // Its daemon has not heard yet that it was suspended, and will end this request as stale.
+    // The daemon does not know yet that the worker was suspended, and will end this request as
+    // stale.
     if (worker->state == WorkerState::suspended) return;
     if (event.stage == ReadyStage::announced && !is_taking_part(worker->state)) return;
     if (worker->state == WorkerState::newcomer) begin_taking_part(event.rank, false, turn);
@@ -350,7 +351,7 @@ std::optional<TimePoint> Job::next_deadline() const {
     if (unjoined_since_) consider(*unjoined_since_ + cluster_.options.unjoined_keep);
     if (empty_since_) consider(*empty_since_ + cluster_.options.abandoned_keep);
     if (views_.is_changing()) consider(views_.changing_since() + 5 * cluster_.options.liveness_max);
-    // Until then nothing else of the job is looked at.
+    // Until then nothing else in the job is considered.
     if (gathering_ || awaits_others) return earliest;
     if (groups_ && views_.view().epoch > 0) {
         if (const auto group = groups_->next_deadline()) consider(*group);

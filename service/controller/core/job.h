@@ -1,15 +1,17 @@
-// Job: the workers that learn one model. It admits and loses them, and from that drives its views
-// and its groups.
+// Job: the workers that train one model. It admits and loses workers, and from this drives its
+// views and groups.
 //
-// The gate: no view and no group before all `world` ranks have joined once, or, with run.min_workers, so
-// many are there and have waited for the others for run.wait_ms. From then on the job is
-// *started* for good; who joins later is a newcomer, whom nobody needs until it is admitted. After
-// a replay the job *gathers*: the members that the journal names have until liveness_max after the
-// controller's start, or after the first of them is back if that is later, to announce themselves;
-// then the job goes on without the missing. A job whose last members were lost with their daemons
-// waits as long for the others when the first is back, or when it has nobody left but workers that
-// lack rounds: these, and who opens anew, must find the models of those whose sessions only
-// reconnect, and not become the job's first.
+// The gate: there is no view and no group before all `world` ranks have joined once. With
+// run.min_workers, it is enough that so many are there and have waited for the others for
+// run.wait_ms. From then on the job is *started* for good. A worker that joins later is a newcomer,
+// which nobody needs before it is admitted.
+//
+// After a replay the job *gathers*: the members named in the journal must announce themselves
+// within liveness_max of the controller's start, or of the first member's return if that is later.
+// Then the job continues without the missing. A job whose last members were lost with their daemons
+// waits as long for the others, from when the first returns, or from when the only workers left
+// lack rounds. Such workers, and newly opened sessions, must find the models of the sessions that
+// only reconnect. They must not become the job's first workers.
 #pragma once
 
 #include <memory>
@@ -35,7 +37,7 @@ namespace pace::controller {
 
 class Job {
   public:
-    // Options as check() returns them.
+    // Takes options as check() returns them.
     Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cluster);
 
     JobId id() const { return id_; }
@@ -44,28 +46,29 @@ class Job {
     uint64_t token() const { return token_; }
     const Run& run() const { return run_; }
     uint64_t run_before() const { return run_before_; }
-    // A job that was created beforehand gets its run with its first worker; one whose journal was lost
-    // gets its own back with the first that was in it.
+    // Sets the run. A job that was created beforehand gets its run with its first worker. A job
+    // whose journal was lost gets its run back with the first worker that was in it.
     void set_run(Run run, uint64_t before);
     bool has_been_joined() const { return ranks_seen_ > 0; }
-    // No worker is there, and some are awaited after the controller's restart.
+    // Whether no worker is there, and some are awaited after the controller's restart.
     bool awaits_return(TimePoint now) const;
-    // It had workers; none is there, nor awaited.
+    // Whether the job had workers, and none is there or awaited.
     bool is_deserted(TimePoint now) const;
-    // And none may live, though nobody speaks for it: all are known to have gone, or nobody has come back for long.
+    // Whether, in addition, none may be alive without a daemon: all are known to have gone, or
+    // nobody has come back for long.
     bool have_all_died(TimePoint now) const;
-    // Of its workers, how many have a daemon that speaks for them.
+    // The number of workers for which a daemon speaks.
     uint32_t live() const { return live_; }
-    // Nobody is in it yet; it does not wait for ever.
+    // Nobody has joined yet; the job ends if nobody joins in time.
     void begin_unjoined(TimePoint now) { unjoined_since_ = now; }
     bool was_joined() const { return !unjoined_since_; }
     bool is_started() const { return views_.epoch() > 0; }
     bool is_gathering() const { return gathering_; }
 
-    // The worker of a rank that is not live joins. The caller has checked the request.
+    // A worker joins with a rank that is not live. The caller has checked the request.
     void join(const From<WorkerJoin>& event, const Turn& turn);
     void leave(const From<WorkerLeave>& event, const Turn& turn);
-    // Answers unless something of what the node has is needed.
+    // Tells the node that its part is over, unless something that the node keeps is needed.
     void keep(const From<JobKept>& event, const Turn& turn);
     void admit(const From<WorkerAdmit>& event, const Turn& turn);
     void on_ready(const From<Ready>& event, const Turn& turn);
@@ -80,28 +83,27 @@ class Job {
     void on_report(NodeId node, const WorkerReport& report, const Turn& turn);
     void on_group_report(NodeId node, const GroupReport& report, TimePoint now);
     void on_stalled(NodeId node, const Turn& turn);
-    // The cuts between nodes are others than they were.
+    // The set of cuts between nodes has changed.
     void on_cuts_changed();
-    // The node has a member, and cannot go on in this view.
+    // The node has a member and cannot continue in this view.
     void on_broken(NodeId node);
-    // Two nodes have lost their connection to each other: whatever round ran between them begins
-    // anew.
+    // Two nodes have lost their connection to each other: any round between them begins anew.
     void on_link_lost(NodeId a, NodeId b);
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
-    // Its number is known no more.
+    // The node's id is forgotten.
     void on_node_forgotten(NodeId node) { had_workers_.erase(node); }
     // The node has measured links.
     void on_links(NodeId node);
 
-    // Draws the consequences of what happened: starts, changes the view, orders groups. After every
+    // Acts on what has happened: starts the job, changes the view, orders groups. Call after every
     // event.
     void settle(const Turn& turn);
 
-    // Nobody is left, or nobody has been for too long.
+    // Whether nobody is left, or nobody has been there for too long.
     bool has_ended(TimePoint now) const;
     std::optional<TimePoint> next_deadline() const;
 
-    // A node that must have answered PrepareView long ago; 0 if none.
+    // A node whose answer to PrepareView is long overdue; 0 if none.
     NodeId deaf_node(TimePoint now) const;
 
     void replay(const EpochRecord& record);
@@ -113,31 +115,31 @@ class Job {
     const Worker* find(Rank rank) const {
         return rank < workers_.size() ? &workers_[rank] : nullptr;
     }
-    // Empty until somebody joins.
+    // Empty until a worker joins.
     const std::vector<Worker>& workers() const { return workers_; }
     const Views& views() const { return views_; }
     const Groups* groups() const { return groups_.get(); }
     const ReportedGroups* reported_groups() const { return reported_.get(); }
     const ServerJob* server() const { return server_.get(); }
-    // Those that its workers are or were on, and that keep something of it.
+    // Adds the nodes where the job's workers are or were, and those that keep data of the job.
     void add_nodes(std::set<NodeId>& ret_nodes) const;
-    // Nobody is left to make use of it.
+    // Tells the nodes that the job has ended.
     void end(const Turn& turn) const;
 
     const LeftOut& left_out() const { return left_out_; }
     const Cluster& cluster() const { return cluster_; }
     const SlowWorkers& slow_workers() const { return slow_workers_; }
-    // Since when no worker is there, if none is, nor is awaited.
+    // Since when no worker is there or awaited; none otherwise.
     std::optional<TimePoint> finished_since(TimePoint now) const;
 
     // An operator takes the node out of use: its workers leave, and are told why.
     void drain(NodeId node, const Turn& turn);
 
-    // The number of its label, or else of its place in this job; 0 if neither is known.
+    // The number of the node's label, or else of its place in this job; 0 if neither is known.
     uint32_t zone_of(NodeId node) const;
 
   private:
-    // Whoever has not come back after so long a time in which nobody was there is gone.
+    // A worker that has not returned after so long without any live worker counts as gone.
     bool is_patience_over(TimePoint now) const;
     void furnish();
     Worker* live_at(NodeId node, Rank rank);
@@ -172,10 +174,12 @@ class Job {
     bool are_rounds_made() const;
     void leave_out_those_who_lack_rounds(const Turn& turn);
     void leave_out_without_donor(Rank rank, const Turn& turn);
+    void name_newcomers(const std::vector<Member>& members,
+                        std::vector<Adoption>& ret_adoptions) const;
     std::vector<Member> members_covered() const;
     void find_places(const std::vector<NodeId>& nodes);
     void look_for_start(TimePoint now);
-    // When the workers that are there have waited for the others for long enough; none if they are too few.
+    // When the present workers have waited long enough for the others; none if they are too few.
     std::optional<TimePoint> late_start() const;
     bool start_is_due(TimePoint now) const;
 
@@ -186,34 +190,35 @@ class Job {
     Run run_;
     uint64_t run_before_ = 0;
     Cluster& cluster_;
-    std::vector<Worker>
-        workers_;  // by rank; it and what is sized by the world comes with the first of them
+    // By rank. Memory proportional to the world is allocated when the first worker joins.
+    std::vector<Worker> workers_;
     Views views_;
     Adoptions adoptions_;
     Places places_;  // of the view's nodes
     LeftOut left_out_;
     SlowWorkers slow_workers_;
-    std::set<NodeId> owing_;          // without workers; told of the next view
-    std::set<NodeId> had_workers_;    // or have some
-    std::unique_ptr<Groups> groups_;  // null for policies whose groups are not formed here
-    std::unique_ptr<ReportedGroups> reported_;  // null unless daemons tell of groups
+    std::set<NodeId> owing_;          // keep residuals without workers; in the next view change
+    std::set<NodeId> had_workers_;    // have or had workers
+    std::unique_ptr<Groups> groups_;  // null if no groups are formed here
+    std::unique_ptr<ReportedGroups> reported_;  // null unless daemons report groups
     std::unique_ptr<ServerJob> server_;         // null unless there is a parameter server
-    uint32_t ranks_seen_ = 0;                   // that are not absent
+    uint32_t ranks_seen_ = 0;                   // not absent
     uint32_t live_ = 0;
-    uint32_t unsettled_ = 0;                 // lost or missing: not gone in order
-    std::optional<TimePoint> enough_since_;  // run.min_workers are there, and it has not started
-    bool view_wanted_ =
-        false;  // the membership is not what the view, or the change under way, says
-    bool view_broken_ = false;  // the change under way needs a node that is gone
+    uint32_t unsettled_ = 0;  // lost or missing
+    // Since when run.min_workers have been there, while the job has not started.
+    std::optional<TimePoint> enough_since_;
+    // The membership differs from the view, or from the change under way.
+    bool view_wanted_ = false;
+    bool view_broken_ = false;  // the change needs a node that is gone
     bool gathering_ = false;
-    bool deserted_ = false;       // nobody has taken part since all were gone
-    uint64_t journal_epoch_ = 0;  // that the journal knows of
+    bool deserted_ = false;       // no worker has taken part since all were gone
+    uint64_t journal_epoch_ = 0;  // the last epoch in the journal
     std::optional<TimePoint> gather_deadline_;
-    // Its members, with their daemons; none has come back, or not all for long.
+    // All members were lost with their daemons, and none is back, or not all for long.
     bool all_lost_ = false;
     std::optional<TimePoint> return_deadline_;
-    std::optional<TimePoint> unjoined_since_;  // nobody has joined since then
-    std::optional<TimePoint> empty_since_;     // no live worker since, after there was one
+    std::optional<TimePoint> unjoined_since_;  // since when nobody has joined
+    std::optional<TimePoint> empty_since_;     // since when no worker is live, if one was
 };
 
 }  // namespace pace::controller

@@ -1,4 +1,4 @@
-// Job: which of its nodes cannot reach each other, and without whom it goes on.
+// Job cuts: which of the job's nodes cannot reach each other, and which nodes it leaves out.
 #include <algorithm>
 
 #include "service/controller/core/job.h"
@@ -14,13 +14,13 @@ LeftOut::Present Job::present() const {
     return present;
 }
 
-// A cut that was there before its node had anybody in the job counts, too.
+// A cut that existed before the node had workers in the job also counts.
 bool Job::admits(const Worker& worker) {
     if (left_out_.empty() && cluster_.cuts.empty()) return true;
     return left_out_.admits(worker.node, cluster_.cuts, present());
 }
 
-// The lines between hosts, which no worker stands for, begin anew with a view.
+// Connections between hosts, which no worker represents, begin anew with a view.
 void Job::on_cuts_changed() {
     if (server_) request_view(0);
 }
@@ -29,7 +29,7 @@ void Job::follow_cuts(const Turn& turn) {
     if (!is_started() || (left_out_.empty() && cluster_.cuts.empty())) return;
     while (const auto node = left_out_.come_back(cluster_.cuts, present())) take_back(*node, turn);
     for (const NodeId node : left_out_.choose(cluster_.cuts, present())) leave_out(node, turn);
-    // Who was left out for one that has now been left out itself.
+    // Nodes left out because of a node that has now been left out itself.
     while (const auto node = left_out_.come_back(cluster_.cuts, present())) take_back(*node, turn);
 }
 

@@ -1,4 +1,4 @@
-// Job: who of its workers is late, or has to go, and is taken out of it.
+// Job lateness: which workers are late or must leave, and their removal from the job.
 #include <algorithm>
 
 #include "service/controller/core/job.h"
@@ -16,8 +16,8 @@ void Job::on_report(NodeId node, const WorkerReport& report, const Turn& turn) {
     if (was_stopped != worker->stopped_since.has_value()) note_stop(report.rank, turn);
     if (slow_workers_.is_due(turn.now))
         slow_workers_.look(paces_of(workers_, cluster_, turn.now), turn.now);
-    // A request in flight keeps busy_ms at 0; the first round after the admission may be the
-    // adoption itself, and later ones say nothing where they go on without the newcomer.
+    // While a request is in flight busy_ms is 0. The first round after the admission may be the
+    // adoption itself. Later rounds say nothing if they continue without the newcomer.
     const bool past_first = report.rounds_submitted > views_.view().base_round + 1;
     if (report.busy_ms > 0 || (past_first && !is_partial(options_))) {
         adoptions_.on_finished(report.rank);
@@ -68,7 +68,8 @@ void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
     request_view(0);
 }
 
-// Taken out of the view at once: the others wait for nothing that comes from there. What it has handed in counts.
+// Takes the node's workers out of the view at once: the others wait for nothing from there. Results
+// that a worker has submitted count.
 void Job::drain(NodeId node, const Turn& turn) {
     const std::string reason = fmt::format(
         "an operator drains node '{}' (pacectl node drain), and this worker has left job '{}'; "

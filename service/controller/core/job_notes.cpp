@@ -1,4 +1,4 @@
-// Job: what operators are told of its workers.
+// Job notes: what operators are told about the job's workers.
 #include <algorithm>
 
 #include "service/controller/core/job.h"

@@ -39,7 +39,7 @@ Result<> check_min_workers(const JobOptions& o) {
                       o.min_workers, o.world);
 }
 
-// In a world of one the only worker gets its own model back: any small group size will do.
+// In a world of one the only worker gets its own model back: any small group size works.
 uint32_t usual_size(const JobOptions& o, const PolicyRow& policy) {
     if (policy.group_size == GroupSize::two) return 2;
     const uint32_t most = std::max(o.world, 2U);
@@ -82,7 +82,7 @@ Result<> check_window(const JobOptions& o) {
     return {};
 }
 
-// Sizes that follow from others where they are not given.
+// Fills in sizes that follow from others if they are not given.
 Result<> settle_groups(JobOptions& o, const PolicyRow& policy) {
     if (o.group_size == 0) o.group_size = usual_size(o, policy);
     PACE_TRY(check_sizes(o, policy));

@@ -30,7 +30,7 @@ TEST(JobOptions, AreAcceptedForEveryWorldAndGroupSize) {
 }
 
 struct Refusal {
-    const char* names;  // what the sentence must contain
+    const char* names;  // what the message must contain
     std::function<void(JobOptions&)> spoil;
 };
 
@@ -110,7 +110,7 @@ TEST(JobOptions, OfEveryPolicyHaveItsDefaults) {
     for (const Policy policy :
          {Policy::all_reduce, Policy::partial_reduce, Policy::prague_random, Policy::prague_smart,
           Policy::ad_psgd, Policy::full, Policy::prague_static}) {
-        // What is checked may be announced, and checked, again.
+        // Checked options may be announced, and checked, again.
         const JobOptions checked = *check(of_policy(policy));
         const auto again = check(checked);
         ASSERT_TRUE(again) << again.error().message;

@@ -1,4 +1,4 @@
-// Job, after the controller's restart: what the journal says, and the gathering of its members.
+// Job replay: the journal's content after the controller's restart, and the gathering of members.
 #include <algorithm>
 #include <set>
 
@@ -45,7 +45,7 @@ void Job::replay_finished(TimePoint now) {
     if (server_ && is_started()) server_->set_under_way();
     ranks_seen_ = unsettled_ = 0;
     for (Worker& worker : workers_) {
-        // Whoever is no member has nothing to lose: it joins again.
+        // A worker that is no member has nothing to lose: it joins again.
         if (worker.state == WorkerState::joined) worker.state = WorkerState::absent;
         if (worker.state == WorkerState::newcomer) {
             worker.state = WorkerState::lost;
@@ -66,10 +66,10 @@ void Job::replay_finished(TimePoint now) {
     if (gathering_) gather_deadline_ = now + cluster_.options.liveness_max;
 }
 
-// Ends when all are back, or when time has run out and somebody is.
+// Gathering ends when all members are back, or when the time is over and some member is back.
 void Job::end_gathering(const Turn& turn) {
     const bool over = gather_deadline_ && turn.now >= *gather_deadline_;
-    if (over && live_ == 0) gather_deadline_.reset();  // the first to come back starts it anew
+    if (over && live_ == 0) gather_deadline_.reset();  // restarted by the first member that returns
     const bool missing = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
         return worker.state == WorkerState::missing;
     });
@@ -88,7 +88,7 @@ void Job::end_gathering(const Turn& turn) {
                               options_.name, rank),
                   about(rank));
     }
-    // Its peers may have operations under way with it, which end no other way.
+    // Its peers may have operations with it under way, which would never end otherwise.
     for (const NodeId node : gone)
         turn.tell_others(NodeGone{node, "it did not come back after the controller's restart"});
     view_wanted_ = true;

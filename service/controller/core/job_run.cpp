@@ -1,4 +1,4 @@
-// Job: which run of it this is, and whether that is over.
+// Job run: which run this is, and whether it is over.
 #include <algorithm>
 #include <utility>
 

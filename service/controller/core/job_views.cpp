@@ -1,4 +1,4 @@
-// Job: when its view must change, and who is in the next one.
+// Job views: when the view must change, and who is in the next one.
 #include <algorithm>
 
 #include "service/controller/core/job.h"
@@ -7,9 +7,9 @@
 
 namespace pace::controller {
 
-// The membership has changed; `node` has got a member, 0 if one is gone. A change under way takes
-// in what it can: who is gone is left out when it commits, who came is in if its node was told to
-// prepare.
+// The membership has changed. `node` has a new member; 0 if a member is gone. A change under way
+// includes what it can: members that are gone are left out when it commits, and new ones are in if
+// their nodes were told to prepare.
 void Job::request_view(NodeId node) {
     if (!is_started()) return;
     if (views_.is_changing() && (node == 0 || views_.covers(node))) return;
@@ -24,7 +24,7 @@ void Job::on_broken(NodeId node) {
     if (is_needed(node)) request_view(0);
 }
 
-// It has a member of the view, or a shard of the model.
+// Whether the node has a member of the view, or a shard of the model.
 bool Job::is_needed(NodeId node) const {
     const std::vector<NodeId> nodes = nodes_of(views_.view().members);
     return std::binary_search(nodes.begin(), nodes.end(), node) ||
@@ -32,7 +32,8 @@ bool Job::is_needed(NodeId node) const {
 }
 
 void Job::on_view_prepared(const From<ViewPrepared>& event) {
-    // Of a view that this controller has forgotten, or that its predecessor has not written down.
+    // The answer is about a view that this controller has forgotten, or that its predecessor has
+    // not journalled.
     if (views_.is_changing() && event.epoch == views_.epoch() &&
         event.newer_epoch >= views_.epoch() && event.newer_epoch < kEpochMax) {
         views_.raise_epoch_to(event.newer_epoch);
@@ -73,7 +74,7 @@ void Job::settle(const Turn& turn) {
 
 bool Job::waits_for_return(TimePoint now) {
     if (!all_lost_ || live_ == 0) {
-        return_deadline_.reset();  // the first to come back starts it anew
+        return_deadline_.reset();  // restarted by the first worker that returns
         return false;
     }
     const bool some_may = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
@@ -100,9 +101,9 @@ void Job::begin_view(const Turn& turn) {
     }
     for (Worker& worker : workers_) {
         if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
-        // A newcomer's node may owe what a predecessor handed in there, in a view unknown to us.
+        // A newcomer's node may keep residuals of a predecessor there, from a view unknown to us.
         const bool may_owe = is_top_k(options_.compression) && is_live(worker.state);
-        // And its disk may have what is left of a model.
+        // And its disk may have a checkpoint of the model.
         const bool may_help = server_ && server_->wants_disks() && is_live(worker.state);
         if (may_owe || may_help || is_taking_part(worker.state)) add(worker.node);
     }
@@ -132,13 +133,13 @@ void Job::find_places(const std::vector<NodeId>& nodes) {
     places_.refresh(found, cluster_.links);
 }
 
-// What was measured counts for groups that are planned from now on, and, where sums may follow it, for the next view.
+// Measurements affect groups planned from now on, and, if sums may depend on them, the next view.
 void Job::on_links(NodeId node) {
     const std::vector<NodeId> nodes = nodes_of(views_.view().members);
     if (std::binary_search(nodes.begin(), nodes.end(), node)) find_places(nodes);
 }
 
-// Whether any member, of this view or of one before, has the result of a round.
+// Whether any member, of this view or an earlier one, has the result of a round.
 bool Job::are_rounds_made() const {
     if (views_.completed(left_out_.nodes()) > 0) return true;
     return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
@@ -146,14 +147,20 @@ bool Job::are_rounds_made() const {
     });
 }
 
-// A newcomer whose first call is no broadcast has, as a rule, not noticed that its daemon was
-// restarted while it computed: gradients of its model must not enter the others' rounds.
+// Gradients of a model that lacks rounds must not enter the others' rounds. A newcomer whose first
+// call is no broadcast has, as a rule, not noticed that its daemon was restarted while it computed.
+// A member has missed rounds if its node was excluded, and a restarted controller does not know.
 void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
     if (family_of(options_.policy) != Family::collective || !are_rounds_made()) return;
+    const std::vector<NodeId> left_behind = views_.left_behind(left_out_.nodes());
     for (Rank rank = 0; rank < workers_.size(); ++rank) {
         const Worker& worker = workers_[rank];
         const bool did_not_ask = worker.state == WorkerState::admitted && !worker.wants_model;
-        if (did_not_ask && !worker.accepts_own && views_.covers(worker.node))
+        const bool is_left_behind =
+            worker.state == WorkerState::member &&
+            std::binary_search(left_behind.begin(), left_behind.end(), worker.node);
+        const bool lacks_rounds = is_left_behind || (did_not_ask && !worker.accepts_own);
+        if (lacks_rounds && views_.covers(worker.node))
             suspend(rank, "the job has made rounds without this worker, which its model lacks",
                     turn);
     }
@@ -173,15 +180,25 @@ void Job::leave_out_without_donor(Rank rank, const Turn& turn) {
               about(rank));
 }
 
+// A parameter server has no model yet: the newcomers' broadcasts are part of the first round, as
+// those of newcomers to which nobody can give a model.
+void Job::name_newcomers(const std::vector<Member>& members,
+                         std::vector<Adoption>& ret_adoptions) const {
+    for (const Member& member : members)
+        if (workers_[member.rank].state == WorkerState::admitted)
+            ret_adoptions.push_back({member.rank, kNoRank});
+}
+
 void Job::commit_view(const Turn& turn) {
     leave_out_those_who_lack_rounds(turn);
     std::vector<Member> members = members_covered();
-    const Adoptions::Answer answer =
+    Adoptions::Answer answer =
         adoptions_.list({members, workers_, views_.without_model(), are_rounds_made()});
     for (const Rank rank : answer.without_donor) {
         leave_out_without_donor(rank, turn);
         std::erase_if(members, [rank](const Member& member) { return member.rank == rank; });
     }
+    if (server_ && !server_->is_model_made()) name_newcomers(members, answer.adoptions);
     find_places(nodes_of(members));
     for (Member& member : members) {
         member.zone = relay_zone_of(cluster_, member.node, zone_of(member.node));
@@ -206,8 +223,8 @@ void Job::commit_view(const Turn& turn) {
         about());
 }
 
-// A daemon answers PrepareView at once; one that has not after five times the longest silence
-// allowed is broken.
+// A daemon answers PrepareView at once. A daemon that has not answered after five times the longest
+// silence allowed is broken.
 NodeId Job::deaf_node(TimePoint now) const {
     const bool late =
         views_.is_changing() && now - views_.changing_since() >= 5 * cluster_.options.liveness_max;

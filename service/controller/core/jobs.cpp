@@ -14,7 +14,7 @@ using base::Result;
 
 namespace {
 
-// As JobLimits says.
+// The number of workers for JobLimits.
 uint64_t workers_counted(const JobOptions& options) {
     return options.world + options.edges.size() / 2 / 16;
 }
@@ -127,9 +127,10 @@ Result<> Jobs::remove(const std::string& name, std::optional<uint32_t> uid, cons
     return {};
 }
 
-// ------------------------------------------------------------------------------ what nodes still have
+// --------------------------------------------------------------------------- what nodes still have
 
-// The journal may have been lost, and with it all that was known of a job that goes on: it is heard of again soon, or not at all.
+// The journal may have been lost, and with it all knowledge of a job that continues. Such a job is
+// heard of again soon, or not at all.
 void Jobs::keep(const From<JobKept>& event, const Turn& turn) {
     Job* job = find(event.job);
     const bool is_it = job != nullptr && job->token() == event.token;
@@ -155,8 +156,8 @@ Job* Jobs::join(const From<WorkerJoin>& event, const Turn& turn) {
     return *job;
 }
 
-// The job that the worker may join, created if need be; or why it may not. Options are as check()
-// returns them.
+// Returns the job that the worker may join, created if necessary, or the reason for a refusal.
+// Options are as check() returns them.
 Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& options,
                              const Turn& turn) {
     if (event.rank >= options.world) {
@@ -170,16 +171,7 @@ Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& op
                           "job '{}' belongs to another user; choose another name", options.name);
     }
     PACE_TRY_ASSIGN(choice, choose_run(event, *job, turn.now));
-    if (choice == RunChoice::begins_another) {
-        const uint64_t before = job->run().began;
-        turn.warn("job-rerun",
-                  fmt::format("job {}: the workers of {} are gone; {} begins anew, with all {} "
-                              "workers",
-                              options.name, text_of(job->run()), text_of(event.run), options.world),
-                  {options.name});
-        end(*job, "job-ended", "another run begins", turn);
-        return begin_run(options, event, before, turn);
-    }
+    if (choice == RunChoice::begins_another) return begin_another_run(options, event, *job, turn);
     if (choice == RunChoice::names_it) name_run(*job, event, job->run_before(), turn);
     if (job->live() == 0 && job->is_started() && (event.run.began == 0 || !job->is_gathering()))
         turn.warn("job-resumed",
@@ -210,7 +202,20 @@ Result<Job*> Jobs::begin_run(const JobOptions& options, const From<WorkerJoin>& 
     return job;
 }
 
-// Clocks of nodes may differ: what follows another run began later.
+// No worker of the job's run is left: the job ends, and the next one of its name begins.
+Result<Job*> Jobs::begin_another_run(const JobOptions& options, const From<WorkerJoin>& event,
+                                     Job& job, const Turn& turn) {
+    const uint64_t before = job.run().began;
+    turn.warn("job-rerun",
+              fmt::format("job {}: the workers of {} are gone; {} begins anew, with all {} "
+                          "workers",
+                          options.name, text_of(job.run()), text_of(event.run), options.world),
+              {options.name});
+    end(job, "job-ended", "another run begins", turn);
+    return begin_run(options, event, before, turn);
+}
+
+// Clocks of nodes may differ, so the start of a run that follows another is set after the other's.
 void Jobs::name_run(Job& job, const From<WorkerJoin>& event, uint64_t before, const Turn& turn) {
     const uint64_t began =
         event.run.began != 0 ? event.run.began : std::max(event.opened, before + 1);

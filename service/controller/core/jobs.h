@@ -1,4 +1,4 @@
-// Jobs: the table of jobs, and who may create or join one.
+// Jobs: the table of jobs, and the rules for creating and joining them.
 #pragma once
 
 #include <map>
@@ -19,32 +19,35 @@ class Jobs {
   public:
     Jobs(Cluster& cluster, uint64_t (*make_token)()) : cluster_(cluster), make_token_(make_token) {}
 
-    // Creates or refuses, and answers.
+    // Creates the job or refuses, and answers.
     void create(const From<JobCreate>& event, const Turn& turn);
 
-    // Lets the worker in or refuses it, and answers. Returns its job, null if it was refused.
+    // Lets the worker join or refuses, and answers. Returns the job; null if refused.
     Job* join(const From<WorkerJoin>& event, const Turn& turn);
 
-    // Ends a job that no worker is in, or refuses, and answers.
+    // Ends a job without workers, or refuses, and answers.
     void remove(const From<JobDelete>& event, const Turn& turn);
-    // The same without an answer. `uid`: who wants it; none: the operator, who may delete anybody's.
+    // Like the other remove(), without an answer. `uid` is the requester; none means the operator,
+    // who may delete any job.
     base::Result<> remove(const std::string& name, std::optional<uint32_t> uid, const Turn& turn);
 
     Job* find(JobId id);
     bool has(const std::string& name) const { return ids_.contains(name); }
     const std::map<JobId, std::unique_ptr<Job>>& all() const { return jobs_; }
 
-    // A node has something of a job: answers, unless that is needed, or may be.
+    // A node keeps data of a job. Tells the node that the data is obsolete, unless it is or may be
+    // needed.
     void keep(const From<JobKept>& event, const Turn& turn);
 
-    // Jobs of which nothing is heard for abandoned_keep after this are none any more.
+    // Starts the controller's life. Unknown jobs of which nothing is heard for abandoned_keep count
+    // as ended.
     void begin_life(TimePoint now) { life_began_ = now; }
     const EndedJobs& ended() const { return ended_; }
-    // What another life of this controller has seen.
+    // Takes over what another life of this controller knows.
     void remember(const EndedJobs& ended) { ended_ = ended; }
 
-    // Both nodes may well be alive, and only their connection gone: with it went what was under way between them, of which one end
-    // may know nothing.
+    // Two nodes lost their connection, though both may be alive. Work under way between them was
+    // lost, and one end may not know.
     void link_lost(NodeId one, NodeId other, const Turn& turn);
 
     // Drops the job if it has ended.
@@ -61,6 +64,8 @@ class Jobs {
     base::Result<> check_room(const JobOptions& options, uint32_t uid) const;
     base::Result<Job*> begin_run(const JobOptions& options, const From<WorkerJoin>& event,
                                  uint64_t before, const Turn& turn);
+    base::Result<Job*> begin_another_run(const JobOptions& options, const From<WorkerJoin>& event,
+                                         Job& job, const Turn& turn);
     static void name_run(Job& job, const From<WorkerJoin>& event, uint64_t before,
                          const Turn& turn);
     void end(Job& job, const char* event, const char* why, const Turn& turn);

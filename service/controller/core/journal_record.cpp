@@ -65,12 +65,12 @@ class Writer {
     std::vector<std::byte> bytes_;
 };
 
-// Reads fields; after the first one that is not there everything reads as zero and ok() is false.
+// Reads fields. After the first missing field all fields read as zero and ok() is false.
 class Reader {
   public:
     explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) { get(version_); }
 
-    // Of the record, whose first byte it is.
+    // The record's version, which is its first byte.
     uint8_t version() const { return version_; }
 
     template <std::unsigned_integral T>
@@ -92,7 +92,7 @@ class Reader {
         for (const std::byte b : bytes_.first(size)) ret_text.push_back(static_cast<char>(b));
         bytes_ = bytes_.subspan(size);
     }
-    // An enumeration whose last value is `last`, the first being 1.
+    // Reads an enumeration from 1 to `last`.
     template <typename E>
     void get(E& ret_value, E last) {
         uint8_t number = 0;
@@ -122,7 +122,7 @@ class Reader {
         ret_value = std::bit_cast<double>(bits);
         if (!std::isfinite(ret_value)) ok_ = false;
     }
-    // The bytes parse, and what they say is not taken.
+    // Refuses bytes that parse but whose content is not accepted.
     void refuse(std::string why) {
         ok_ = false;
         why_ = std::move(why);

@@ -1,9 +1,10 @@
 // Journal records: the controller's hard state, made durable one change at a time.
 //
-// A record is its version (1 byte), its kind (1 byte) and the fields of its struct below in order:
-// integers little-endian, a string as its length (2 bytes) and its bytes. A job's options are names and values, so that a
-// record outlives changes to them. The journal's own framing and checksums are the shell's. Bytes that are not a record give
-// ErrorKind::corrupt, or ErrorKind::version if another Pace wrote them.
+// A record is its version (1 byte), its kind (1 byte) and the fields of its struct below in order.
+// Integers are little-endian; a string is its length (2 bytes) and its bytes. A job's options are
+// names and values, so that records stay valid when options change. The shell adds framing and
+// checksums. Bytes that are no record give ErrorKind::corrupt, or ErrorKind::version if another
+// version of Pace wrote them.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +18,12 @@
 
 namespace pace::controller {
 
-// A record is of the version that has brought its kind, so that the release before reads a journal without the new kinds.
+// A record has the version that introduced its kind, so that the previous release can read a
+// journal without new kinds.
 inline constexpr uint8_t kJournalVersion = 8;
 inline constexpr uint8_t kJournalVersionOldest = 7;
 
-// A node's name has got an id.
+// A node's name was given an id.
 struct NodeRecord {
     NodeId node = 0;
     std::string name;
@@ -37,22 +39,22 @@ struct JobRecord {
     bool operator==(const JobRecord&) const = default;
 };
 
-// The run that the job is. Follows JobRecord.
+// The run of the job. Follows JobRecord.
 struct RunRecord {
     JobId job = 0;
     Run run;
-    uint64_t before = 0;  // when the run began that this one has followed under its name; 0: none
+    uint64_t before = 0;  // when the previous run of this name began; 0: none
     bool operator==(const RunRecord&) const = default;
 };
 
-// A job has ended, or was dropped.
+// A job ended or was dropped.
 struct JobEndRecord {
     JobId job = 0;
     bool operator==(const JobEndRecord&) const = default;
 };
 
-// The job's epoch was raised. The first one says that the job has started, with all workers that
-// are placed as members.
+// The job's epoch was raised. The first such record means that the job has started, with all placed
+// workers as members.
 struct EpochRecord {
     JobId job = 0;
     uint64_t epoch = 0;
@@ -60,11 +62,11 @@ struct EpochRecord {
 };
 
 enum class Placement : uint8_t {
-    joined = 1,  // attached; a member when the job starts, a newcomer if it has started already
+    joined = 1,  // attached; member when the job starts, or newcomer if it has started
     member = 2,  // admitted
     left = 3,    // left in order
     lost = 4,    // its node was lost
-    died = 5,    // its process has died
+    died = 5,    // its process died
 };
 
 struct PlacementRecord {
@@ -75,7 +77,7 @@ struct PlacementRecord {
     bool operator==(const PlacementRecord&) const = default;
 };
 
-// An operator drains a node, or does not any more. Since version 8.
+// An operator began or ended draining a node. Since version 8.
 struct DrainRecord {
     NodeId node = 0;
     bool draining = false;

@@ -8,22 +8,8 @@
 namespace pace::controller {
 namespace {
 
-std::vector<JournalRecord> samples() {
-    JobOptions options = averaging(9, 4);
-    options.alpha = 0.9;
-    options.weights = Weights::dynamic;
-    options.missing = Missing::initial;
-    options.group_min = 3;
-    options.group_wait_ms = 12;
-    options.history_window = 99;
-    options.worker_timeout_ms = 12345;
+JobOptions compressing() {
     JobOptions collective = reducing(9);
-    JobOptions partial = collective;
-    partial.quorum = Quorum::count;
-    partial.quorum_count = 5;
-    partial.late = Late::drop;
-    partial.staleness_max = 7;
-    partial.divide_by = DivideBy::contributors;
     collective.resync_every = 1000;
     collective.compression = Compression::spardl;
     collective.density = 0.125;
@@ -35,6 +21,24 @@ std::vector<JournalRecord> samples() {
     collective.hierarchy = Hierarchy::flat;
     collective.dense_fallback = DenseFallback::never;
     collective.reject_nonfinite = true;
+    return collective;
+}
+
+std::vector<JournalRecord> samples() {
+    JobOptions options = averaging(9, 4);
+    options.alpha = 0.9;
+    options.weights = Weights::dynamic;
+    options.missing = Missing::initial;
+    options.group_min = 3;
+    options.group_wait_ms = 12;
+    options.history_window = 99;
+    options.worker_timeout_ms = 12345;
+    JobOptions partial = reducing(9);
+    partial.quorum = Quorum::count;
+    partial.quorum_count = 5;
+    partial.late = Late::drop;
+    partial.staleness_max = 7;
+    partial.divide_by = DivideBy::contributors;
     JobOptions smart = averaging(9, 3);
     smart.policy = Policy::prague_smart;
     smart.progress_gap = 6;
@@ -46,7 +50,7 @@ std::vector<JournalRecord> samples() {
             JobEndRecord{3},
             EpochRecord{3, uint64_t{1} << 40U},
             PlacementRecord{3, 65535, 7, Placement::lost},
-            JobRecord{4, 1000, 5, collective},
+            JobRecord{4, 1000, 5, compressing()},
             JobRecord{5, 1000, 6, smart},
             JobRecord{6, 1000, 7, pairs},
             JobRecord{7, 1000, 8, partial}};
@@ -77,7 +81,7 @@ TEST(JournalRecord, OfAnotherVersionIsNamedAsSuch) {
     EXPECT_EQ(decode(bytes).error().kind, base::ErrorKind::version);
 }
 
-// Whose options' names a later Pace may have changed.
+// A later Pace may have changed the names of its options.
 TEST(JournalRecord, OfAnEarlierVersionIsNamedAsSuch) {
     std::vector<std::byte> bytes = encode(samples().front());
     bytes[0] = std::byte{6};
@@ -123,7 +127,7 @@ TEST(JournalRecord, SurvivesHostileBytes) {
         if (decoded) {
             EXPECT_EQ(*decode(encode(*decoded)), *decoded);
         }
-        // A journal may hold any of these, and the core must not fall over it.
+        // A journal may hold any of these, and the core must not crash.
         if (round < 300) static_cast<void>(core.replay(bytes));
     }
     core.replay_finished(TimePoint{});

@@ -7,7 +7,7 @@
 namespace pace::controller {
 namespace {
 
-// Daemons say how long a worker has been busy. What is more than any worker is would not fit into a duration.
+// A bound on the busy time that daemons report, so that it fits a duration.
 constexpr uint64_t kBusyMsMax = uint64_t{1} << 40U;
 
 constexpr Duration kTimeoutLeast = std::chrono::seconds(30);
@@ -18,14 +18,15 @@ Duration timeout_of(const Worker& worker, const JobOptions& options) {
     return std::max<Duration>(kTimeoutLeast, kTimeoutSteps * worker.steps.median());
 }
 
-// A daemon of the release before counts no steps.
+// A daemon of the previous release counts no steps.
 uint64_t steps_of(const WorkerReport& report, StepSign sign) {
     if (report.activity != Activity::unknown) return report.steps;
     return sign == StepSign::rounds ? report.rounds_submitted : report.calls;
 }
 
-// In lockstep all steps take the same time: who sets it is told by how long each computes, which its daemon measures.
-// A heartbeat sees only whether it computes at that moment, and may see the same one of every step.
+// In lockstep all steps take the same time. The worker that determines it is known by how long each
+// worker computes, which its daemon measures. A heartbeat sees only whether the worker computes at
+// that moment, and may see the same moment of every step.
 void observe_times(Worker& worker, const WorkerReport& report, StepSign sign) {
     const auto step = worker.computed.tell(steps_of(report, sign), report.computed_us);
     if (step && sign != StepSign::signals) worker.steps.add(*step);
@@ -53,6 +54,10 @@ void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoin
     worker.busy_ms = std::min(report.busy_ms, kBusyMsMax);
     worker.loss = report.has_loss ? std::optional(report.loss) : std::nullopt;
     worker.samples_per_s = report.samples_per_s > 0 ? report.samples_per_s : 0;
+    worker.training.tell(report.steps_done, report.steps_total, report.steps_told_us);
+    worker.residual.reset();
+    if (report.has_residual)
+        worker.residual = KeptResidual{report.residual_bytes, report.residual_exchanges};
     if (sign != StepSign::signals && report.iteration > worker.iteration)
         worker.iteration = report.iteration;
     observe_times(worker, report, sign);

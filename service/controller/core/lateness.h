@@ -1,4 +1,4 @@
-// Lateness: what heartbeats say of a worker, and when it is too late for the others to wait on.
+// Lateness: what heartbeats tell about a worker, and when the others stop waiting for it.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace pace::controller {
 
-// In what a job's steps show: ready signals (averaging), rounds, or, where rounds go on without
-// those who are late and so say nothing about their steps, the calls of the worker itself.
+// What shows a job's steps: ready signals (averaging), or rounds. If rounds continue without late
+// workers, rounds say nothing about a late worker's steps; its own calls do.
 enum class StepSign : uint8_t { signals, rounds, calls };
 StepSign step_sign_of(const JobOptions& options);
 
-// Takes the report into the worker's record.
+// Updates the worker's record from the report.
 void observe(Worker& worker, const WorkerReport& report, StepSign sign, TimePoint now);
 
-// Its process has been stopped by a signal for as long as others have patience.
+// Whether a signal has stopped the worker's process for longer than the others wait.
 bool is_stopped(const Worker& worker, const CoreOptions& options, TimePoint now);
 
-// Why the worker, on which a round waits, is to be suspended; none if it is to be waited for.
+// Why to suspend a worker for which a round waits; none if the round is to wait on.
 std::optional<std::string> reason_to_suspend(const Worker& worker, const JobOptions& options,
                                              const CoreOptions& core_options, TimePoint now);
 

@@ -1,4 +1,4 @@
-// Steps measured from what heartbeats say, by the sign that tells them in a job of that kind.
+// Lateness: steps measured from heartbeats, by the sign for the kind of job.
 #include "service/controller/core/lateness.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Lateness, StepsShowInSignalsRoundsOrCalls) {
     EXPECT_EQ(step_sign_of(late_job(4)), StepSign::calls);
 }
 
-// A worker ten times slower than the others, whose rounds go on without it.
+// A worker is ten times slower than the others, whose rounds continue without it.
 TEST(Lateness, AStepOfALateWorkerIsNotARoundOfTheOthers) {
     Worker by_rounds;
     Worker by_calls;
@@ -61,7 +61,8 @@ TEST(Lateness, SeveralCallsBetweenTwoHeartbeatsShareTheirTime) {
     EXPECT_EQ(worker.steps.last(), milliseconds(50));
 }
 
-// Rank 0 computes 30 ms of every step of 100 ms, rank 1 90 ms: a heartbeat every 100 ms finds both of them in the same moment of each step.
+// Rank 0 computes 30 ms of every step of 100 ms, rank 1 90 ms. Heartbeats every 100 ms find both in
+// the same moment of each step.
 TEST(Lateness, InLockstepWhoComputesLongerIsTheSlowOneWheneverHeartbeatsCome) {
     for (const bool seen_computing : {true, false}) {
         CoreFixture cluster;
@@ -96,7 +97,7 @@ TEST(Lateness, ADaemonThatWasRestartedCountsAnew) {
 TEST(Lateness, OfAPartialJobIsJudgedByTheWorkersOwnSteps) {
     CoreFixture cluster;
     const auto nodes = cluster.start(late_job(2));
-    // Rank 1 needs ten seconds a step, rank 0 one; the rounds go on for both of them.
+    // Rank 1 needs ten seconds a step, rank 0 one; rounds continue for both.
     for (uint64_t second = 1; second <= 120; ++second) {
         cluster.pass_hearing(seconds(1), nodes);
         cluster.send(from(nodes[0], Heartbeat{{{1, 0, second, second + 1, 1, false, second,
@@ -109,7 +110,7 @@ TEST(Lateness, OfAPartialJobIsJudgedByTheWorkersOwnSteps) {
     EXPECT_EQ(job.workers.at(1).step_median, seconds(10));
     ASSERT_TRUE(job.slow);
     EXPECT_EQ(job.slow->rank, 1U);
-    // 31 s are no longer than it needs; more than ten of its steps are.
+    // 31 s are no longer than its usual; more than ten of its steps are.
     cluster.clear();
     cluster.send(from(nodes[1], Heartbeat{{{1, 1, 12, 120, 31'000, false, 12}}}));
     EXPECT_TRUE(cluster.take<WorkerSuspended>().empty());

@@ -8,7 +8,7 @@ namespace pace::controller {
 
 namespace {
 
-// Whether a cut between the two keeps workers of `node` from taking part.
+// Whether a cut to this node keeps workers of another from taking part.
 bool matters(const LeftOut::Presence& other) {
     return other.workers > 0 || other.is_host;
 }
@@ -21,7 +21,7 @@ bool has_hosts(const LeftOut::Present& present) {
 }  // namespace
 
 NodeId cut_from(NodeId node, const CutLinks& cuts, const LeftOut::Present& present) {
-    // Where there is a model on hosts, workers need its hosts and not each other.
+    // If a model is on hosts, workers need the hosts and not each other.
     const bool hosted = has_hosts(present);
     for (const NodeId other : cuts.others_of(node)) {
         const auto found = present.find(other);
@@ -37,7 +37,7 @@ bool LeftOut::is_apart(NodeId node, const CutLinks& cuts, const Present& present
 }
 
 std::vector<NodeId> LeftOut::choose(const CutLinks& cuts, const Present& present) {
-    // Asked after every event; between the halves of a large cluster there are very many cuts.
+    // Called after every event, and between the halves of a large cluster there are very many cuts.
     if (seen_cuts_ == cuts.version() && seen_present_ == present) return {};
     std::vector<NodeId> chosen;
     if (has_hosts(present)) {
@@ -53,7 +53,7 @@ std::vector<NodeId> LeftOut::choose(const CutLinks& cuts, const Present& present
         chosen = fewest_to_leave(among, workers);
     }
     nodes_.insert(chosen.begin(), chosen.end());
-    // Whoever is left out now is present no more when this is asked again.
+    // A node left out now is no longer present in the next call.
     const bool is_settled = chosen.empty();
     seen_cuts_ = is_settled ? cuts.version() : 0;
     seen_present_ = is_settled ? present : Present{};

@@ -1,8 +1,9 @@
-// LeftOut: the nodes without which a job goes on because some of its others cannot reach them, and what their workers have
-// asked for meanwhile.
+// LeftOut: the nodes without which a job continues because other nodes cannot reach them, and the
+// requests of their workers meanwhile.
 //
-// A node is left out when it and another that takes part are cut from each other, the fewest nodes first (fewest_to_leave.h).
-// Its workers are suspended; their next requests to take part are kept until no cut separates the node from who takes part.
+// If nodes that take part are cut from each other, the fewest nodes necessary are left out
+// (fewest_to_leave.h). The workers of a left-out node are suspended. Their next requests to take
+// part are kept until no cut separates the node from nodes that take part.
 #pragma once
 
 #include <map>
@@ -21,12 +22,12 @@ class LeftOut {
     // A node of the job.
     struct Presence {
         uint32_t workers = 0;  // that take part
-        bool is_host = false;  // of a part of a model, without which no worker does
+        bool is_host = false;  // keeps a part of a model, which every worker needs
         bool operator==(const Presence&) const = default;
     };
     using Present = std::map<NodeId, Presence>;
 
-    // What a worker has asked for that is to be kept: to take part, and a ready signal.
+    // A worker's kept requests: to take part, and a ready signal.
     struct Kept {
         bool wants_model = false;
         std::optional<From<Ready>> ready;
@@ -36,15 +37,15 @@ class LeftOut {
     bool contains(NodeId node) const { return nodes_.contains(node); }
     const std::set<NodeId>& nodes() const { return nodes_; }
 
-    // The nodes to leave out now. They are from now on.
+    // Returns the nodes to leave out, and leaves them out from now on.
     std::vector<NodeId> choose(const CutLinks& cuts, const Present& present);
-    // A node that is left out and may come back; none otherwise. It is not left out any more.
+    // Returns a left-out node that may come back, and lets it back; none otherwise.
     std::optional<NodeId> come_back(const CutLinks& cuts, const Present& present);
-    // Whether a worker of the node may take part now. Otherwise the node is left out from now on.
+    // Whether a worker of the node may take part now. If not, the node is left out from now on.
     bool admits(NodeId node, const CutLinks& cuts, const Present& present);
 
     void keep(Rank rank, bool wants_model);
-    // Of one that has asked to take part, or need not.
+    // For a worker that has asked to take part, or need not ask.
     void keep(const From<Ready>& ready);
     bool keeps(Rank rank) const { return kept_.contains(rank); }
     std::optional<Kept> take(Rank rank);
@@ -57,12 +58,12 @@ class LeftOut {
 
     std::set<NodeId> nodes_;
     std::map<Rank, Kept> kept_;
-    // With which nobody had to be left out; 0: none.
+    // The cuts and the present nodes for which nobody had to be left out; 0: none.
     uint64_t seen_cuts_ = 0;
     Present seen_present_;
 };
 
-// Which of the present the node is cut from; 0: none.
+// A present node from which the node is cut; 0: none.
 NodeId cut_from(NodeId node, const CutLinks& cuts, const LeftOut::Present& present);
 
 }  // namespace pace::controller

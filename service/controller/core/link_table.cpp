@@ -6,7 +6,7 @@
 namespace pace::controller {
 namespace {
 
-// Beyond them nothing is a network: an hour for a message, a second for a byte.
+// Beyond these values nothing is a network: an hour for a message, a second for a byte.
 constexpr uint64_t kLatencyMax = 3'600'000'000'000;
 constexpr double kNsPerByteMax = 1e9;
 constexpr double kMebibyte = 1024.0 * 1024.0;

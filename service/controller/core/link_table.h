@@ -1,5 +1,6 @@
-// LinkTable: what the ways between nodes were measured to take, as their daemons report it; the latest measurement of each
-// ordered pair. Those of a node that is gone are kept for its return, until there is no room for others. Soft state: a controller that is restarted is told again.
+// LinkTable: the measured times of links between nodes, as their daemons report them; the latest
+// measurement of each ordered pair. Measurements of a node that is gone are kept for its return
+// until their room is needed. Soft state: after a restart of the controller daemons report again.
 #pragma once
 
 #include <functional>
@@ -16,29 +17,31 @@ struct Link {
     bool operator==(const Link&) const = default;
 };
 
-// By which links are compared: the time for 1 MiB, about what an exchange of models sends at once.
+// The measure for comparing links: the time for 1 MiB, about what an exchange of models sends at
+// once.
 double mebibyte_ns(const Link& link);
 
 class LinkTable {
   public:
-    // The bound on what one node can make us remember; daemons measure far fewer.
+    // A bound on the memory that one node can use; daemons measure far fewer links.
     static constexpr size_t kLinksOfNodeMax = 64;
 
-    // False if the report makes no sense, or is one too many of its node; nothing has changed then.
+    // False, and nothing changes, if the report makes no sense or its node has too many links.
     bool add(NodeId from, const LinkReport& report);
 
     void forget(NodeId node);
-    // No more of this node, but for those that are known.
+    // Whether no further link of this node is accepted, except updates.
     bool is_full(NodeId from) const;
-    // What this node has measured to others of which that holds.
+    // Forgets this node's measurements to nodes for which `holds` is true.
     void forget_if(NodeId from, const std::function<bool(NodeId to)>& holds);
 
     const Link* find(NodeId from, NodeId to) const;
 
-    // The time for 1 MiB between two nodes, by the slower way where both were measured. None if neither was.
+    // The time for 1 MiB between two nodes; the slower direction if both were measured. None if
+    // neither was.
     std::optional<double> mebibyte_ns_between(NodeId a, NodeId b) const;
 
-    // By the node that measured, then by the other.
+    // Keyed by the node that measured, then by the other.
     const std::map<NodeId, std::map<NodeId, Link>>& all() const { return links_; }
 
   private:

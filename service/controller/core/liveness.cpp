@@ -6,7 +6,7 @@
 namespace pace::controller {
 namespace {
 
-// A burst of signals says nothing of the heartbeat that keeps an idle node alive.
+// A burst of signals says nothing about the heartbeat that keeps an idle node alive.
 constexpr Duration kBurst = std::chrono::milliseconds(10);
 constexpr uint32_t kGapsBeforeTrust = 8;
 
@@ -28,7 +28,7 @@ void Liveness::on_heard(TimePoint now) {
     gaps_ = std::min(gaps_ + 1, kGapsBeforeTrust);
 }
 
-// Four missed messages and eight deviations: a guess that a machine under load survives.
+// Four missed messages and eight deviations: a guess that tolerates a loaded machine.
 Duration Liveness::patience() const {
     if (gaps_ < kGapsBeforeTrust) return most_;
     const double usual_ns = 4 * mean_ns_ + 8 * deviation_ns_;

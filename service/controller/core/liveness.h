@@ -1,4 +1,4 @@
-// Liveness: how long a node may be silent, learnt from how often it was heard.
+// Liveness: how long a node may be silent, learnt from how often it is heard.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Liveness {
 
     TimePoint heard() const { return heard_; }
 
-    // Between the least and the most; the most until enough was heard.
+    // Between the least and the most; the most until enough gaps were observed.
     Duration patience() const;
     TimePoint deadline() const { return heard_ + patience(); }
 

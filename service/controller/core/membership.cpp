@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "protocol/options/limits.h"
 #include "service/controller/core/journal_record.h"
 
 namespace pace::controller {
@@ -10,17 +11,17 @@ namespace {
 constexpr Duration kBrokenLinkWindow = std::chrono::seconds(10);
 constexpr uint32_t kBrokenLinkReports = 3;
 constexpr NodeId kRememberedIdMax = NodeId{1} << 31U;
-constexpr size_t kGoneMax = 1024;  // nodes, besides as many as are attached
-constexpr size_t kLabelsMax = 64;  // of zones, besides as many as there are nodes
+constexpr size_t kGoneMax = 1024;  // nodes, in addition to as many as are attached
+constexpr size_t kLabelsMax = 64;  // of zones, in addition to as many as there are nodes
 constexpr size_t kReleaseBytesMax = 31;
-constexpr size_t kReportsMax = 4096;  // a bound on what a babbling node can make us remember
+constexpr size_t kReportsMax = 4096;  // bounds the memory that a faulty node can use
 
 }  // namespace
 
 // ------------------------------------------------------------------------------------------ attach
 
-// A daemon may remember what a lost journal does not. All must go by the same ids as before, or the
-// training that is under way would not go on.
+// A daemon may remember an id that a lost journal does not. All nodes must keep their ids, or the
+// present training could not continue.
 NodeId Membership::id_for(const std::string& name, NodeId last_id, const Turn& turn) {
     const auto known = ids_.find(name);
     if (known != ids_.end()) return known->second;
@@ -32,7 +33,7 @@ NodeId Membership::id_for(const std::string& name, NodeId last_id, const Turn& t
     return id;
 }
 
-// From 1 on, in the order in which labels are first seen.
+// Numbers start at 1, in the order in which labels are first seen.
 uint32_t Membership::number_for(const std::string& label) {
     if (label.empty()) return 0;
     if (label_numbers_.size() >= nodes_.size() + kLabelsMax) forget_labels();
@@ -99,7 +100,7 @@ std::vector<NodeId> Membership::forget_all_but(const std::set<NodeId>& needed) {
     return forgotten;
 }
 
-// But those of nodes that are known.
+// Forgets the labels that no known node has.
 void Membership::forget_labels() {
     std::set<std::string> labels;
     for (const auto& [id, node] : nodes_) labels.insert(node.label);
@@ -131,6 +132,23 @@ void Membership::on_heard(NodeId id, TimePoint now) {
     node->reporters.clear();
 }
 
+void Membership::set_clock(NodeId id, uint64_t unix_ms, TimePoint now) {
+    Node* node = find(id);
+    if (node == nullptr || !node->attached) return;
+    node->unix_ms = unix_ms;
+    node->unix_told = now;
+}
+
+void Membership::on_machine(NodeId id, const MachineReport& machine) {
+    Node* node = find(id);
+    if (node == nullptr || !node->attached) return;
+    node->machine.memory_bytes = machine.memory_bytes;
+    node->machine.available_bytes = machine.available_bytes;
+    const auto gpus =
+        static_cast<std::ptrdiff_t>(std::min(machine.gpus.size(), protocol::kGpusToldMax));
+    node->machine.gpus.assign(machine.gpus.begin(), machine.gpus.begin() + gpus);
+}
+
 std::optional<NodeId> Membership::on_peer_lost(const From<PeerLost>& event, const Turn& turn) {
     Node* suspect = find(event.suspect);
     const Node* reporter = find(event.node);
@@ -159,7 +177,7 @@ std::optional<NodeId> Membership::on_peer_lost(const From<PeerLost>& event, cons
     return {};
 }
 
-// Remembers a report and counts those of the same pair within the window, this one included.
+// Stores a report and counts the reports of the same pair within the window, including this one.
 uint32_t Membership::reports_between(NodeId a, NodeId b, TimePoint now) {
     while (!reports_.empty() &&
            (now - reports_.front().when > kBrokenLinkWindow || reports_.size() >= kReportsMax)) {
@@ -177,8 +195,8 @@ TimePoint Membership::deadline_of(const Node& node) {
     return node.probe_deadline ? std::min(silence, *node.probe_deadline) : silence;
 }
 
-// Deadlines move with every message; the queue is corrected when an entry comes up, not before.
-// A node has one entry that counts, at its `scheduled`; an earlier one makes a later one needless.
+// Deadlines move with every message, but the queue is corrected only when an entry comes up. A node
+// has one valid entry, at its `scheduled`; an earlier entry makes a later one unnecessary.
 void Membership::schedule(Node& node) {
     const TimePoint when = deadline_of(node);
     if (when >= node.scheduled) return;

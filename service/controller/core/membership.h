@@ -1,15 +1,17 @@
-// Membership: the nodes of the cluster, whether they live, and who says that they do not.
+// Membership: the nodes of the cluster, and the decision whether each is alive.
 //
-// A node's name keeps its id for the controller's life and, through the journal or the daemon's own
-// memory, beyond. A zone's label keeps its number as long as a node has it. Of nodes that are gone, and that no job
-// refers to, only so many are remembered: names may be drawn anew at every start, for ever. A node is
-// excluded when it is silent beyond its adaptive liveness, when it does not answer a probe that a
-// peer's report caused, or at once when a second peer reports it while it is probed. A suspect that
-// answers stays; if the same two nodes lose each other three times within ten seconds though both
-// talk to the controller, the link between them is broken: the one with fewer workers goes (the
-// suspect if they have as many), since that costs least.
+// A node's name keeps its id for the controller's life, and beyond through the journal or the
+// daemon's memory. A zone's label keeps its number as long as a node has the label. The number of
+// remembered nodes that are gone, and that no job refers to, is bounded, since names may be drawn
+// anew at every start.
 //
-// This class decides and tells the nodes; whoever calls detach() sees to the workers.
+// A node is excluded if it is silent beyond its adaptive liveness, or does not answer a probe
+// caused by a peer's report, or if a second peer reports it while it is probed. A suspect that
+// answers stays. If the same two nodes lose each other three times within ten seconds though both
+// talk to the controller, the link between them is broken. Then the node with fewer workers is
+// excluded, since that costs least; if they have equally many, it is the suspect.
+//
+// This class decides and informs the nodes. The caller of detach() takes care of the workers.
 #pragma once
 
 #include <deque>
@@ -35,40 +37,49 @@ struct Node {
     std::vector<std::byte> address;
     std::string host;
     uint32_t processors = 0;
-    std::string label;          // its zone, in words of the operator; empty: none
+    std::string label;          // the operator's name of its zone; empty: none
     uint32_t label_number = 0;  // 0: none
     uint32_t nccl = 0;          // 0: none
     bool hosted = false;        // in its trainer's process
     uint32_t workers = 0;       // live ones, of all jobs
     bool draining = false;      // an operator wants it to have none
     std::string release;        // of its daemon; empty: it does not say
+    uint64_t unix_ms = 0;       // its own clock when it told it last; 0: it does not say
+    TimePoint unix_told{};      // that moment here
+    MachineReport machine;      // the latest; empty: none yet
     Liveness liveness;
     std::optional<TimePoint> probe_deadline;
-    std::vector<NodeId> reporters;           // while it is probed
-    TimePoint scheduled = TimePoint::max();  // its next look
+    std::vector<NodeId> reporters;           // that reported it during the probe
+    TimePoint scheduled = TimePoint::max();  // next check
 };
 
 class Membership {
   public:
     explicit Membership(const CoreOptions& options) : options_(options) {}
 
-    // Gives the node its id and makes it and the others known to each other. It must not be
-    // attached.
+    // Gives the node its id, and announces it and the other nodes to each other. The node must not
+    // be attached.
     NodeId attach(const Hello& event, const Turn& turn);
 
-    // The node is gone; the others are told, and it too if it was `excluded`.
+    // The node is gone. Tells the others, and also the node if it was `excluded`.
     void detach(NodeId id, const std::string& reason, bool excluded, const Turn& turn);
 
     void on_heard(NodeId id, TimePoint now);
+    // What the node's own clock shows now.
+    void set_clock(NodeId id, uint64_t unix_ms, TimePoint now);
+    // What is more than kGpusToldMax GPUs is forgotten.
+    void on_machine(NodeId id, const MachineReport& machine);
 
-    // The node to exclude at once, if the report is reason enough; a probe otherwise.
+    // Returns the node to exclude at once, if the report is sufficient; otherwise probes the
+    // suspect.
     std::optional<NodeId> on_peer_lost(const From<PeerLost>& event, const Turn& turn);
 
-    // Gone nodes that may be forgotten, if there are too many: those that are not among `needed`. Returns them.
+    // Whether too many nodes that are gone are remembered. forget_all_but() forgets those that are
+    // not among `needed`, and returns them.
     bool remembers_too_many() const;
     std::vector<NodeId> forget_all_but(const std::set<NodeId>& needed);
 
-    // A node whose time has run out, and why.
+    // A node whose deadline has passed, and the reason for its loss.
     struct Overdue {
         NodeId node = 0;
         std::string reason;
@@ -85,16 +96,16 @@ class Membership {
     uint32_t label_of(NodeId id) const;  // the number of its zone's label; 0: none, or no such node
     const std::map<NodeId, Node>& nodes() const { return nodes_; }
     size_t attached() const { return attached_; }
-    size_t labels() const { return label_numbers_.size(); }  // that are remembered
+    size_t labels() const { return label_numbers_.size(); }  // remembered
 
     // No later than the first deadline of a node; may be earlier.
     std::optional<TimePoint> next_deadline() const;
 
-    // False if there is no such node, or it is so already.
+    // False if there is no such node, or it is already in this state.
     bool set_draining(NodeId id, bool draining);
     bool is_draining(NodeId id) const;
 
-    // From the journal.
+    // Restores a node from the journal.
     void restore(NodeId id, const std::string& name);
 
   private:

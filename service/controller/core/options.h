@@ -1,4 +1,5 @@
-// A job's options and the choices that they are, as all of Pace declares them (protocol/options).
+// Options: the names of a job's options and choices, as declared for all of Pace
+// (protocol/options).
 #pragma once
 
 #include "protocol/options/asked_options.h"

@@ -12,7 +12,7 @@ bool may_be_waited_for(WorkerState state) {
            state == WorkerState::missing;
 }
 
-// Of each node that has measured links to others of these, or is at their other end: the median time for a mebibyte.
+// The median time for a mebibyte, for each node with measured links from or to others of `nodes`.
 std::map<NodeId, Duration> mebibytes_of(const std::set<NodeId>& nodes, const LinkTable& links) {
     std::map<NodeId, std::vector<double>> times;
     for (const auto& [from, own] : links.all()) {
@@ -37,7 +37,7 @@ std::map<NodeId, Duration> mebibytes_of(const std::set<NodeId>& nodes, const Lin
 std::optional<Duration> silence_of(const Cluster& cluster, NodeId id, TimePoint now) {
     const Node* node = cluster.nodes.find(id);
     if (node == nullptr || node->generation == 0)
-        return Duration{};  // not since the controller began
+        return Duration{};  // silent since the controller began
     const Duration silent = now - node->liveness.heard();
     const bool is_unusual =
         !node->attached || node->probe_deadline || silent >= node->liveness.patience() / 4 * 3;
@@ -49,7 +49,7 @@ std::vector<Pace> paces_of(const std::vector<Worker>& workers, const Cluster& cl
     std::set<NodeId> nodes;
     for (const Worker& worker : workers)
         if (may_be_waited_for(worker.state)) nodes.insert(worker.node);
-    // Of two nodes both are at the one link.
+    // With two nodes, both share the single link.
     const auto mebibytes =
         nodes.size() > 2 ? mebibytes_of(nodes, cluster.links) : std::map<NodeId, Duration>();
     std::vector<Pace> paces;

@@ -1,4 +1,4 @@
-// What is looked at to see who is slow (slowness.h), read off a job and the nodes that it is on.
+// Paces: the input for finding slow workers (slowness.h), collected from a job and its nodes.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace pace::controller {
 
-// How long nothing has been heard of the node, if that is longer than usual; none if all is well.
+// How long the node has been silent, if this is longer than usual; none if all is well.
 std::optional<Duration> silence_of(const Cluster& cluster, NodeId node, TimePoint now);
 
-// Of the workers that the others may wait for, in rank order.
+// The paces of the workers for which others may wait, in rank order.
 std::vector<Pace> paces_of(const std::vector<Worker>& workers, const Cluster& cluster,
                            TimePoint now);
 

@@ -8,12 +8,12 @@
 namespace pace::controller {
 namespace {
 
-// Of the fastest pair's time.
+// Factors of the fastest pair's time.
 constexpr double kNear = 3;
 constexpr double kStaysNear = 4;
 constexpr double kComesNear = 2;
 
-// The time of the fastest pair, labels or not; none if none was measured.
+// The time of the fastest pair, with or without labels; none if none was measured.
 std::optional<double> fastest_of(std::span<const Places::Node> nodes, const LinkTable& links) {
     const auto has = [nodes](NodeId wanted) {
         const auto it =
@@ -74,7 +74,7 @@ bool Places::judge(std::span<const NodeId> nodes, double fastest, const LinkTabl
 }
 
 void Places::connect(std::span<const NodeId> nodes) {
-    // By node: one of its place, itself if it is the first; nodes are few.
+    // For each node the first node of its place, or itself. There are few nodes.
     std::vector<size_t> first(nodes.size());
     std::iota(first.begin(), first.end(), size_t{0});
     for (size_t i = 0; i < nodes.size(); ++i) {

@@ -17,7 +17,7 @@ constexpr uint32_t kPlaceB = Places::kFirstPlace + 1;
 
 class PlacesTest : public ::testing::Test {
   protected:
-    // Milliseconds for 1 MiB, from the lower to the higher one.
+    // Sets the milliseconds for 1 MiB, as `from` measured them.
     void measure(NodeId from, NodeId to, double ms) {
         const LinkReport report{
             .node = to, .latency_ns = 0, .ns_per_byte = ms * 1e6 / (1024.0 * 1024.0)};
@@ -60,7 +60,7 @@ TEST_F(PlacesTest, APairThatWasNotMeasuredLeavesThemUnknown) {
     EXPECT_EQ(places({{1}, {2}, {3}}), (std::vector<uint32_t>{kPlaceA, kPlaceA, kPlaceB}));
 }
 
-// A chain of near pairs is one place, however far its ends are.
+// A chain of near pairs is one place, however far apart its ends are.
 TEST_F(PlacesTest, NearPairsConnect) {
     measure(1, 2, 2);
     measure(2, 3, 2);
@@ -72,7 +72,7 @@ TEST_F(PlacesTest, NearPairsConnect) {
               (std::vector<uint32_t>{kPlaceA, kPlaceA, kPlaceA, kPlaceB, kPlaceB}));
 }
 
-// What connects late joins places that were numbered before.
+// A pair that becomes near later joins places that were numbered before.
 TEST_F(PlacesTest, APlaceIsNumberedByItsFirstNode) {
     for (const NodeId a : {1U, 2U, 3U, 4U})
         for (NodeId b = a + 1; b <= 4; ++b) measure(a, b, 9);

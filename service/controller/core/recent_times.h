@@ -1,4 +1,4 @@
-// RecentTimes: the last times that something took, and the sum of all.
+// RecentTimes: the last durations of some activity, and the sum of all.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@ class RecentTimes {
         total_s_ += base::to_seconds(time);
     }
 
-    // 0 where there was none.
+    // 0 if there is none.
     base::Duration last() const {
         return seen_ == 0 ? base::Duration{} : times_[(seen_ - 1) % kKept];
     }
-    // Of those kept.
+    // The median of the durations kept.
     base::Duration median() const {
         if (seen_ == 0) return {};
         std::array<base::Duration, kKept> sorted = times_;

@@ -6,17 +6,18 @@
 namespace pace::controller {
 namespace {
 
-// A wait or an exchange is shorter, and a report younger, than a day: daemons keep few, and who has
-// been without a controller for longer has other worries.
+// A wait or an exchange is shorter than a day, and so is a report's age. Daemons keep few reports,
+// and after a longer time without a controller they do not matter.
 constexpr uint64_t kLongestNs = 86'400'000'000'000;
-// Of one heartbeat: more than a daemon could have run in a day.
+// In one heartbeat: more than a daemon could run in a day.
 constexpr uint64_t kLeftOutMax = uint64_t{1} << 32U;
-// Groups whose other parts are known when they come. A heartbeat tells of 64 at most, so that a part
-// is rarely later; then it is another group in the history, and the counts are right still.
+// Groups remembered until their other parts are reported. A heartbeat reports at most 64 groups, so
+// that a part is rarely later. A later part becomes another group in the history; the counts remain
+// right.
 constexpr size_t kToldMax = 4096;
 
-// Four phases have at most 4 N groups: those of a cycle are all in the window, so that the gap is of
-// the four together.
+// Four phases have at most 4 N groups. So the window has all groups of a cycle, and the gap is that
+// of the four phases together.
 uint32_t window_of(const JobOptions& options) {
     return 4 * options.world;
 }
@@ -82,7 +83,8 @@ ReportedGroups::Told& ReportedGroups::told(const GroupReport& report, uint64_t e
     return known;
 }
 
-// Until the others tell, their members have done as those of the first one.
+// Until the others report, their members are assumed to have behaved like those of the first
+// report.
 void ReportedGroups::enter(GroupId group, const GroupReport& report, uint64_t epoch,
                            TimePoint begun) {
     GroupOrder order;

@@ -1,10 +1,11 @@
-// ReportedGroups: the groups of a job that nobody orders (policy prague-static), from what daemons
-// say of them with their heartbeats.
+// ReportedGroups: the groups of a job that nobody orders (policy prague-static), from reports in
+// the daemons' heartbeats.
 //
-// They have the history and statistics of ordered groups (groups.h). Each node of a group tells of
-// its own members, with the group's number; the node of the first one makes it count. In the history
-// a group is ordered when the last member of all had called. In the statistics a member waits for
-// those at its own node, and what it waits for others is part of its exchange: so its daemon sees it.
+// They have the same history and statistics as ordered groups (groups.h). Each node of a group
+// reports its own members, with the group's number. The report of the first member's node makes the
+// group count. In the history a group is ordered when the last of all its members had called. In
+// the statistics a member waits for members at its own node only, and waiting for other nodes is
+// part of its exchange. This is what its daemon sees.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,10 @@ namespace pace::controller {
 
 class ReportedGroups {
   public:
-    // `workers`, indexed by rank, outlives this.
+    // `workers`, indexed by rank, must outlive this object.
     ReportedGroups(const JobOptions& options, std::vector<Worker>& workers, Cluster& cluster);
 
-    // A report that cannot be true is ignored.
+    // Ignores a report that cannot be true.
     void on_report(const GroupReport& report, NodeId node, uint64_t epoch, TimePoint now);
 
     const GroupHistory& history() const { return history_; }
@@ -33,7 +34,7 @@ class ReportedGroups {
   private:
     struct Told {
         GroupId group = 0;          // in the history
-        std::vector<NodeId> nodes;  // that have told their part
+        std::vector<NodeId> nodes;  // that have reported their part
     };
 
     bool can_be_true(const GroupReport& report, NodeId node) const;
@@ -45,8 +46,8 @@ class ReportedGroups {
     Cluster& cluster_;
     GroupHistory history_;
     GroupStatistics statistics_;
-    std::unordered_map<uint64_t, Told> told_;  // by the daemons' numbers
-    std::deque<uint64_t> numbers_;             // of those, oldest first
+    std::unordered_map<uint64_t, Told> told_;  // by the daemons' group numbers
+    std::deque<uint64_t> numbers_;             // keys of told_, oldest first
     std::vector<Signal> calls_;                // scratch of on_report
 };
 

@@ -1,4 +1,4 @@
-// Groups that daemons tell of: their history and statistics, by worked numbers, and what is ignored.
+// Reported groups: their history and statistics, by worked numbers, and which reports are ignored.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -36,7 +36,8 @@ class ReportedGroupsTest : public ::testing::Test, public CoreFixture {
     std::vector<NodeId> nodes_;
 };
 
-// Both of a node: rank 0 waits 30 ms for rank 1, they exchange for 4 ms, and 2 ms later it is told.
+// Both are on one node: rank 0 waits 30 ms for rank 1, they exchange for 4 ms, and the daemon
+// reports 2 ms later.
 TEST_F(ReportedGroupsTest, AGroupOfOneNodeIsLikeAnOrderedOne) {
     pass(milliseconds(100));
     tell(nodes_[0], {.group = 7,
@@ -72,7 +73,7 @@ TEST_F(ReportedGroupsTest, AGroupOfOneNodeIsLikeAnOrderedOne) {
     EXPECT_EQ(view.workers[2].exchanged.total_s, 0);
 }
 
-// Rank 0 calls 20 ms before rank 2, on the other node. The other node tells first.
+// Rank 0 calls 20 ms before rank 2 on the other node. The other node reports first.
 TEST_F(ReportedGroupsTest, TheNodesOfAGroupTellOfTheirPartsOfIt) {
     pass(milliseconds(100));
     tell(nodes_[1], {.group = 7,
@@ -120,7 +121,7 @@ TEST_F(ReportedGroupsTest, TheGapAndTheComponentsAreOfTheGroups) {
     tell(nodes_[0], {.group = 3, .members = {0, 2}, .waited_ns = {0}});
     EXPECT_EQ(job().sync_components, 1U);
     EXPECT_LT(job().spectral_gap, 0.99);
-    // Who is gone connects nobody, and is no component of its own.
+    // A worker that is gone connects nobody, and is no component of its own.
     send(from(nodes_[0], WorkerLeave{1, 0, true}));
     EXPECT_EQ(job().sync_components, 2U);
 }
@@ -132,15 +133,15 @@ TEST_F(ReportedGroupsTest, TheProgressIsTheIteration) {
     EXPECT_EQ(job().progress->first, 0U);
 }
 
-TEST_F(ReportedGroupsTest, WhatCannotBeTrueIsIgnored) {
-    const GroupReport good{.group = 7, .members = {0, 2}, .waited_ns = {0}};
+// Reports that a daemon of sense would not make.
+std::vector<GroupReport> senseless(const GroupReport& good) {
     const uint64_t huge = std::numeric_limits<uint64_t>::max();
     const auto altered = [&](const std::function<void(GroupReport&)>& alter) {
         GroupReport report = good;
         alter(report);
         return report;
     };
-    const GroupReport senseless[] = {
+    return {
         altered([](GroupReport& r) { r.members.clear(); }),
         altered([](GroupReport& r) {
             r.members = {2, 0};
@@ -156,7 +157,7 @@ TEST_F(ReportedGroupsTest, WhatCannotBeTrueIsIgnored) {
         }),
         altered([](GroupReport& r) {
             r.members = {2, 3};
-        }),  // none of them is there
+        }),  // not members on this node
         altered([](GroupReport& r) { r.waited_ns.clear(); }),
         altered([](GroupReport& r) {
             r.waited_ns = {1, 2};
@@ -166,12 +167,16 @@ TEST_F(ReportedGroupsTest, WhatCannotBeTrueIsIgnored) {
         altered([&](GroupReport& r) { r.ended_before_ns = huge; }),
         altered([&](GroupReport& r) { r.left_out = huge; }),
     };
-    for (const GroupReport& report : senseless) tell(nodes_[0], report);
+}
+
+TEST_F(ReportedGroupsTest, WhatCannotBeTrueIsIgnored) {
+    const GroupReport good{.group = 7, .members = {0, 2}, .waited_ns = {0}};
+    for (const GroupReport& report : senseless(good)) tell(nodes_[0], report);
     tell(nodes_[1] + 7, good);
     EXPECT_TRUE(job().recent_groups.empty());
     EXPECT_EQ(job().groups_completed, 0U);
     tell(nodes_[0], good);
-    tell(nodes_[0], good);  // again
+    tell(nodes_[0], good);  // repeated
     EXPECT_EQ(job().recent_groups.size(), 1U);
     EXPECT_EQ(job().groups_completed, 1U);
 }
@@ -190,7 +195,7 @@ TEST(ReportedGroups, AreIgnoredForAJobWhoseGroupsAreOrderedOrThatHasNone) {
     }
 }
 
-// Any report, by any node: what status shows makes sense.
+// After any report by any node, the status makes sense.
 TEST(ReportedGroups, OfNonsenseComesNoSenselessRecord) {
     constexpr uint32_t kWorld = 6;
     for (uint64_t seed = 1; seed <= 10; ++seed) {

@@ -9,12 +9,13 @@ using base::ErrorKind;
 using base::make_error;
 using base::Result;
 
-// The worker was in a run already.
+// Chooses for a worker that was already in a run.
 Result<RunChoice> choose_known(const From<WorkerJoin>& event, const Job& job) {
     const bool is_older = event.run.began < job.run().began;
     if (is_older && event.run.began > job.run_before() && event.resume && event.epoch > 0 &&
         !job.is_started()) {
-        // The journal is lost, and somebody has opened anew before the first of the run was back.
+        // The journal is lost, and a new session opened before the first worker of the run was
+        // back.
         return RunChoice::names_it;
     }
     if (is_older && event.run.began <= job.run_before()) {
@@ -24,7 +25,7 @@ Result<RunChoice> choose_known(const From<WorkerJoin>& event, const Job& job) {
             "name; open another session to take part in that one",
             job.options().name, text_of(job.run()));
     }
-    // A run of which this controller has lost the journal's record.
+    // The worker's run, whose journal record this controller has lost.
     const bool is_newer = event.run.began > job.run().began && event.resume && event.epoch > 0;
     if (is_newer && !job.has_been_joined()) return RunChoice::names_it;
     if (is_newer && job.live() == 0) return RunChoice::begins_another;
@@ -66,7 +67,7 @@ Result<RunChoice> choose_run(const From<WorkerJoin>& event, const Job& job, Time
         return another_is_under_way(event, job);
     }
     if (event.rerun == Rerun::never || event.resume) return RunChoice::takes_part;
-    // A rerun would be taken for one of those that go on, and train alone if they do not.
+    // A rerun would be mistaken for workers that continue, and would train alone if they do not.
     if (job.awaits_return(now)) return not_known_yet(job);
     const bool is_over =
         event.rerun == Rerun::when_none_lives ? is_deserted : job.have_all_died(now);

@@ -1,8 +1,9 @@
-// RunChoice: whether a worker that joins takes part in the run of its job, or begins another one under its
-// name.
+// RunChoice: whether a joining worker takes part in the present run of its job, or begins another
+// run of this name.
 //
-// A run is known by what its workers say it is, if they do, and by when it began. A worker that was in
-// one says when that began: its session, or its daemon, has kept it. One that opens anew does not.
+// A run is identified by the id that its workers give, if any, and by when it began. A worker that
+// was in a run tells when this run began: its session or its daemon has kept the time. A newly
+// opened session does not tell.
 #pragma once
 
 #include "base/result.h"
@@ -13,14 +14,16 @@ namespace pace::controller {
 class Job;
 
 enum class RunChoice {
-    takes_part,  // in the run as it is
-    names_it,    // the same, and the run is what the worker says: the job has had no worker yet, or
-                 // its journal was lost
-    begins_another,  // the job's run is over
+    takes_part,  // in the present run
+    // In the present run, which gets the worker's identity: the job has had no worker yet, or its
+    // journal was lost.
+    names_it,
+    begins_another,  // the present run is over
 };
 
-// ErrorKind::closed: the worker's run is over. ErrorKind::taken: another run is under way. ErrorKind::no_controller: after this
-// controller's restart nobody of the run is back yet, so that it is not known whether it goes on; the worker may ask again.
+// Errors: closed if the worker's run is over. taken if another run is under way. no_controller if,
+// after this controller's restart, nobody of the run is back yet. Then it is unknown whether the
+// run continues, and the worker may ask again.
 base::Result<RunChoice> choose_run(const From<WorkerJoin>& event, const Job& job, TimePoint now);
 
 // For people.

@@ -7,9 +7,9 @@ namespace pace::controller {
 
 std::optional<SavedSet> newest_saved(const std::map<NodeId, ServerReport>& reports,
                                      uint64_t token) {
-    // One checkpoint: what several jobs of a name have saved does not mix.
-    using Identity =
-        std::tuple<uint64_t, uint64_t, uint64_t, uint32_t>;  // generation, position, token, shards
+    // The identity of a checkpoint: checkpoints of several jobs of one name must not mix.
+    // Generation, position, token, shards.
+    using Identity = std::tuple<uint64_t, uint64_t, uint64_t, uint32_t>;
     std::map<Identity, SavedSet> sets;
     for (const auto& [node, report] : reports) {
         for (const SavedModel& saved : report.saved) {

@@ -36,7 +36,7 @@ TEST(SavedSet, TheNewestOfWhichEveryShardIsSomewhere) {
 }
 
 TEST(SavedSet, WhatDiffersDoesNotMix) {
-    // Another cut, another job of that name.
+    // Another number of shards; another job of the same name.
     EXPECT_FALSE(newest_saved({{1, report({saved(1, 9, 2, {0}), saved(1, 9, 3, {1})})}}, 0));
     EXPECT_FALSE(newest_saved(
         {{1, report({saved(1, 9, 2, {0}, 5)})}, {2, report({saved(1, 9, 2, {1}, 6)})}}, 0));
@@ -56,7 +56,7 @@ TEST(SavedSet, AShardStaysWhereItIsSavedAndTheOthersAreSpread) {
     set.holders = {{1, 2}, {2, 3}, {2, 3}, {1, 2, 3}};
     EXPECT_EQ(place_saved(set, std::vector<NodeId>{1, 2, 4, 4}), (std::vector<NodeId>{1, 2, 3, 1}));
     EXPECT_EQ(place_saved(set, {}), (std::vector<NodeId>{1, 2, 3, 1}));
-    // Into more parts: what was before says nothing.
+    // With another number of shards the earlier places are ignored.
     EXPECT_EQ(place_saved(set, std::vector<NodeId>{3, 3}), (std::vector<NodeId>{1, 2, 3, 1}));
 }
 

@@ -97,7 +97,7 @@ void Server::serve(Rank rank, const Pull& pull, TimePoint now) {
     evict(entry);
 }
 
-// Serving a pull moves no clock, so one look serves all.
+// Serving a pull changes no clock, so one pass is enough.
 void Server::look_again(TimePoint now) {
     std::vector<std::pair<uint64_t, Rank>> due;
     for (const auto& [rank, pull] : waiting_)
@@ -171,7 +171,7 @@ void Server::restore(const ServerLedger& ledger, TimePoint now) {
         }
     }
     for (const Rank rank : replaced) remove_member(rank, now);
-    // They begin where the slowest of the ledger is, not where an empty order is.
+    // They begin at the slowest clock of the ledger, not at that of an empty order.
     for (const auto& [rank, worker] : members) add_member(rank);
     newcomers_.clear();
 }
@@ -207,7 +207,8 @@ void Server::roll_back(const ServerLedger& ledger) {
         if (members.contains(worker.rank))
             clocks_.add(worker.rank, {worker.clock, worker.version, worker.prefetched});
     for (const auto& [rank, worker] : members) clocks_.add(rank);
-    // Of those that have gone since; nobody need hear of it, since the ledger says which versions are left.
+    // Expires versions whose workers have left since. No daemon needs to be told: the ledger lists
+    // the versions that are left.
     ServerEntry nothing;
     evict(nothing);
 }

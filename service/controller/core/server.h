@@ -1,9 +1,11 @@
-// Server: the one order of all pushes and pulls of a server job (Jiang et al., SIGMOD 2017, sections 5 and 6).
+// Server: the single order of all pushes and pulls of a server job (Jiang et al., SIGMOD 2017,
+// sections 5 and 6).
 //
-// An update gets the next position once every shard of the model holds it; a pull gets one once staleness allows it, and the
-// worker's own earlier updates have theirs. All daemons act upon the positions in order, so that a shard that has come to
-// position p has the updates up to p and no other: whoever pulls at p gets the same model from each, which is
-// the paper's stable version. What an update counts, the rate rule says here, once for all shards.
+// An update gets the next position once every shard of the model holds the update. A pull gets one
+// once staleness allows it and the worker's own earlier updates have positions. All daemons apply
+// the positions in order, so that a shard at position p has exactly the updates up to p. A worker
+// that pulls at p thus gets the same model from every shard, which is the paper's stable version.
+// The rate rule decides here, once for all shards, how much an update counts.
 #pragma once
 
 #include <array>
@@ -27,69 +29,76 @@ struct ServerOptions {
 };
 
 struct ServerStatistics {
-    // Pushes by how many newer versions there were than the one that they rested on; the last counts all others too.
+    // Pushes by the number of versions newer than the one that the push was based on. The last
+    // entry counts all greater numbers too.
     std::array<uint64_t, 64> staleness{};
     uint64_t pulls = 0;
     uint64_t waiting = 0;              // pulls, now
     double waited_total_s = 0;         // of all pulls that staleness held back
-    uint64_t waited = 0;               // their number
-    std::map<Rank, double> waited_by;  // seconds, of each worker's that were held back
+    uint64_t waited = 0;               // number of pulls held back
+    std::map<Rank, double> waited_by;  // seconds, by worker
 };
 
 class Server {
   public:
     explicit Server(const ServerOptions& options);
 
-    // Begins at the slowest clock. Adding a member twice changes nothing.
+    // The member begins at the slowest clock. Adding a member twice changes nothing.
     void add_member(Rank rank);
-    // The same; what a ledger says of the rank is of another worker.
+    // Like add_member(), but a ledger's data for the rank belongs to another worker.
     void add_newcomer(Rank rank);
-    // Nobody waits for it any more; what it has asked for is forgotten.
+    // Nobody waits for the member any more. Its requests are forgotten.
     void remove_member(Rank rank, TimePoint now);
 
-    // What the round has given all workers becomes the model. A round that is not later than the last one does nothing.
+    // The result of the round becomes the model. A round that is not later than the last one does
+    // nothing.
     void assign(uint64_t round);
-    // All shards hold the worker's update. One that is ordered already, or of no member, does nothing.
+    // All shards hold the worker's update. Does nothing if the update is already ordered or the
+    // worker is no member.
     void stored(Rank rank, uint64_t clock, TimePoint now);
-    // The worker wants the model for its step of `clock`, with those of its own updates whose clock is below `own`. Replaces
-    // what it has asked for before.
     struct Range {
         uint64_t first = 0;
         uint64_t count = 0;
     };
+    // The worker wants the model for its step of `clock`, with its own updates whose clock is below
+    // `own`. Replaces its earlier request.
     void asked(Rank rank, uint64_t clock, uint64_t own, TimePoint now) {
         asked(rank, clock, own, Range{}, now);
     }
     void asked(Rank rank, uint64_t clock, uint64_t own, Range range, TimePoint now);
-    // False if no pull of it waits.
+    // False if no pull of the rank waits.
     bool withdraw(Rank rank);
-    // Takes what has been ordered, in order, to the end of `ret_entries`.
+    // Appends the newly ordered entries, in order, to `ret_entries`.
     void take(std::vector<ServerEntry>& ret_entries);
 
-    // What a daemon that has come to the last position knows too.
+    // The state that a daemon at the last position also has.
     ServerLedger ledger() const;
-    // After the controller has forgotten: the members, those that come later too, go on as the ledger says. What has been ordered meanwhile is
-    // void; members that the ledger does not know, and newcomers, join after its position.
+    // Restores the order after the controller has lost it: present and later members continue as
+    // the ledger says. What has been ordered meanwhile is void. Members that the ledger does not
+    // know, and newcomers, join after its position.
     void restore(const ServerLedger& ledger, TimePoint now);
-    // Those of a ledger that are not members by now have been given up, and leave: when they come, they come as new ones.
+    // Removes the workers of a ledger that are not members by now. If they come later, they join as
+    // new ones.
     void forget_missing(TimePoint now);
-    // There is another model: nothing of the old one's versions holds.
+    // Another model begins: the old one's versions are void.
     void begin_anew();
-    // Rounds of before do not come any more: after a view a node says again what was not ordered, and no other.
+    // Forgets the last assigned round. After a view, a node repeats only rounds that were not
+    // ordered, so that older rounds no longer come.
     void forget_assigned() { assigned_.reset(); }
-    // The model is that of this ledger again. Members that it does not know begin at its slowest clock.
+    // Returns to the model of this ledger. Members that the ledger does not know begin at its
+    // slowest clock.
     void roll_back(const ServerLedger& ledger);
-    // All that has been ordered so far is to be saved. Returns the position.
+    // Orders a checkpoint of everything ordered so far. Returns the position.
     uint64_t checkpoint() { return order(ServerStep::checkpoint, kNoRank, 0).position; }
 
-    // Its clock is the slowest, and holds back somebody's pull.
+    // Whether this worker's clock is the slowest and holds back a pull of another.
     bool holds_up(Rank rank) const;
 
-    // The pulls that staleness holds back: whose they are, and who is too far behind for them.
+    // The pulls that staleness holds back: the workers that wait, and those that are too slow.
     struct HeldUp {
         std::vector<Rank> waiting;
         std::vector<Rank> slow;
-        TimePoint since;  // the oldest
+        TimePoint since;  // of the oldest pull
     };
     std::optional<HeldUp> held_up() const;
 
@@ -108,7 +117,7 @@ class Server {
         uint64_t clock = 0;
         uint64_t own = 0;
         Range range;
-        uint64_t number = 0;  // in the order of asking
+        uint64_t number = 0;  // in the order of requests
         TimePoint asked;
     };
     ServerEntry& order(ServerStep step, Rank rank, uint64_t clock);
@@ -121,9 +130,9 @@ class Server {
     ServerOptions options_;
     std::unique_ptr<RateRule> rule_;
     ServerClocks clocks_;
-    std::map<uint64_t, uint64_t> versions_;       // live ones, and how many updates each has
+    std::map<uint64_t, uint64_t> versions_;       // live ones -> number of updates
     std::map<Rank, ServerClocks::Worker> known_;  // from a ledger, not back yet
-    std::set<Rank> newcomers_;                    // members of which no ledger knows
+    std::set<Rank> newcomers_;                    // members that no ledger knows
     std::map<Rank, Pull> waiting_;
     uint64_t asked_ = 0;
     std::optional<uint64_t> assigned_;  // round

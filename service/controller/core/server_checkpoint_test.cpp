@@ -1,4 +1,5 @@
-// Checkpoints of server jobs in the core: when nodes are told to save, and what becomes of a model of which a part is gone.
+// Server checkpoints: when nodes are told to save, and what becomes of a model that has lost a
+// part.
 #include "service/controller/core/server_fixture.h"
 
 namespace pace::controller {
@@ -16,7 +17,7 @@ JobOptions saving(uint32_t world) {
 
 class SavingHosts : public Hosts {
   public:
-    // All nodes save the checkpoint that was ordered last, each shard on its node and the next.
+    // All nodes save the last ordered checkpoint, each shard on its node and the next.
     void save() {
         const auto [position, ledger] = *at_checkpoints.rbegin();
         const std::vector<NodeId> places = view.shards;
@@ -69,7 +70,7 @@ TEST(ServerCheckpoints, AreOrderedForWhoAsksOnceItsUpdatesAre) {
     EXPECT_EQ(hosts.checkpoints(), 0U);
     hosts.push(0, 0);
     EXPECT_EQ(hosts.checkpoints(), 1U);
-    // Of a worker that is not there, or of another generation.
+    // From a worker that is absent, or of another generation.
     hosts.send(from(hosts.node_of[1], CheckpointAsked{1, 7, 1, 0}));
     hosts.send(from(hosts.node_of[1], CheckpointAsked{1, hosts.view.generation, 9, 0}));
     hosts.fixture.clear();
@@ -94,7 +95,8 @@ TEST(ServerCheckpoints, AFailureNamesTheNodeAndLeavesOlderOnes) {
     EXPECT_NE(ended[0].failure.find("no space left"), std::string::npos);
 }
 
-// The node comes back without its memory, or does not come back: the model is that of the checkpoint, and so are the clocks.
+// The node comes back without its memory, or does not come back. The model and the clocks are those
+// of the checkpoint.
 TEST(ServerCheckpoints, AModelThatIsLostGoesOnFromTheNewestOne) {
     for (const bool comes_back : {true, false}) {
         SavingHosts hosts;
@@ -113,7 +115,7 @@ TEST(ServerCheckpoints, AModelThatIsLostGoesOnFromTheNewestOne) {
             hosts.reports[nodes[2]].saved = gone;
             hosts.join(nodes[2], 2, saving(3));
         } else {
-            EXPECT_EQ(hosts.generations(), 1U);  // it is waited for
+            EXPECT_EQ(hosts.generations(), 1U);  // the node is awaited
             hosts.pass(seconds(3));
         }
         EXPECT_EQ(hosts.generations(), 2U) << comes_back;
@@ -128,14 +130,14 @@ TEST(ServerCheckpoints, AModelThatIsLostGoesOnFromTheNewestOne) {
     }
 }
 
-// One has restarted, its neighbour is not back yet: together they have all parts.
+// One node has restarted and its neighbour is not back yet; together they have all parts.
 TEST(ServerCheckpoints, ANodeThatIsNotBackYetIsWaitedForWithItsDisk) {
     SavingHosts hosts;
     const auto nodes = hosts.start(saving(4));
     for (Rank rank = 0; rank < 4; ++rank) hosts.push(rank, 0);
     hosts.pass(seconds(1));
     hosts.save();
-    // Of shard i, node i and the next have copies.
+    // Node i and the next have copies of shard i.
     const std::vector<NodeId> places = hosts.view.shards;
     std::map<NodeId, std::vector<SavedModel>> disks;
     for (const size_t i : {0U, 1U, 2U}) {
@@ -143,7 +145,7 @@ TEST(ServerCheckpoints, ANodeThatIsNotBackYetIsWaitedForWithItsDisk) {
         hosts.reports.erase(places[i]);
         hosts.send(NodeLost{places[i], "killed"});
     }
-    // The first is back, and has a worker again; it must not keep an empty shard for that.
+    // The first is back, and has a worker again. It must not keep an empty shard because of that.
     for (const size_t i : {0U, 1U}) {
         EXPECT_LT(hosts.generations(), 2U) << i;
         const auto rank =
@@ -158,7 +160,7 @@ TEST(ServerCheckpoints, ANodeThatIsNotBackYetIsWaitedForWithItsDisk) {
     EXPECT_FALSE(hosts.view.model_lost);
 }
 
-// Controller and daemons were killed together: the clocks go on from the checkpoint, too.
+// Controller and daemons were killed together: the clocks also continue from the checkpoint.
 TEST(ServerCheckpoints, AModelThatNobodyRemembersGoesOnFromTheNewestOne) {
     SavingHosts hosts;
     const auto nodes = hosts.start(saving(3));
@@ -185,7 +187,7 @@ TEST(ServerCheckpoints, AModelThatNobodyRemembersGoesOnFromTheNewestOne) {
     EXPECT_FALSE(hosts.view.model_lost);
     EXPECT_GT(hosts.view.generation, generation);
     EXPECT_EQ(hosts.view.ledger.pushes, then.pushes);
-    // As newcomers, they begin where the slowest was.
+    // As newcomers, the workers begin at the slowest clock.
     for (const auto& worker : hosts.view.ledger.workers) EXPECT_GE(worker.clock, 1U);
 }
 
@@ -199,10 +201,10 @@ TEST(ServerCheckpoints, WhatIsSavedOnTooFewNodesDoesNotHelp) {
     hosts.reports.erase(nodes[2]);
     hosts.send(NodeLost{nodes[2], "killed"});
     hosts.pass(seconds(3));
-    // Of three shards, the one that was on nodes 1 and 2 alone is nowhere.
+    // The shard that was only on nodes 1 and 2 is lost.
     EXPECT_TRUE(hosts.view.model_lost);
     EXPECT_EQ(hosts.view.saved_generation, 0U);
-    // Its disk comes back later, before anybody has broadcast.
+    // Its disk returns later, before anybody has broadcast.
     ASSERT_EQ(hosts.attach("node2", nodes[2]), nodes[2]);
     SavedModel back = hosts.reports[nodes[0]].saved.front();
     back.there = {0, 1, 2};
@@ -231,13 +233,13 @@ TEST(ServerCheckpoints, AnotherJobOfTheNameIsRestoredOnlyIfItAsksForThat) {
             hosts.reports[node].saved = {old};
             hosts.join(node, rank, options);
         }
-        EXPECT_EQ(hosts.generations(), 9U);  // above all that are on a disk
+        EXPECT_EQ(hosts.generations(), 9U);  // above all on any disk
         EXPECT_EQ(hosts.view.saved_generation, restores ? old.generation : 0U);
         EXPECT_EQ(hosts.view.shards.size(), restores ? 3U : 2U);
         EXPECT_EQ(hosts.view.ledger.workers.size(), 2U);
         EXPECT_EQ(hosts.view.ledger.workers[1].clock, restores ? 14U : 0U);
         if (!restores) {
-            // Neither does it help when a part is lost.
+            // The checkpoint does not help either when a part is lost.
             hosts.reports[hosts.node_of[0]].shards.clear();
             hosts.send(from(hosts.node_of[0], Stalled{1, {}}));
             hosts.pass(seconds(3));

@@ -1,4 +1,5 @@
-// Hosts: daemons of a server job that keep what the core tells them of the model, and report it.
+// Server fixture: daemons of a server job that keep what the core tells them about the model, and
+// report it.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,6 @@ inline JobOptions serving(uint32_t world, Policy policy = Policy::asp) {
     return options;
 }
 
-// Daemons that keep what they are told of the model.
 class Hosts {
   public:
     Hosts() { fixture.answer_views(false); }
@@ -34,7 +34,7 @@ class Hosts {
         fixture.send(event);
         settle();
     }
-    // Time passes, in which the nodes are heard.
+    // Lets time pass, while the nodes are heard.
     void pass(Duration duration) {
         constexpr Duration kStep = std::chrono::milliseconds(100);
         for (Duration passed{}; passed < duration; passed += kStep) {
@@ -44,7 +44,7 @@ class Hosts {
         }
     }
 
-    // Of an earlier attachment, nothing arrives any more.
+    // The node no longer receives messages for an earlier attachment.
     NodeId attach(const std::string& name, NodeId last = 0) {
         const NodeId node = fixture.attach(name, last);
         missed_ = {node, fixture.sent<ServerOrder>().size()};
@@ -56,7 +56,7 @@ class Hosts {
         send(from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0}));
         node_of[rank] = node;
     }
-    // A session that only reconnects.
+    // Joins a session that only reconnects.
     void come_back(NodeId node, Rank rank, const JobOptions& options) {
         auto event = from(node, WorkerJoin{rank + 100, rank, options, 1000, false, 0, 0, 0});
         event.rerun = Rerun::never;
@@ -71,7 +71,7 @@ class Hosts {
         }
         return nodes;
     }
-    // Of what has been said and is not heard yet, nothing arrives there.
+    // The node receives nothing of what has been sent and is not yet handled.
     void missed_everything_so_far(NodeId node) {
         missed_ = {node, fixture.sent<ServerOrder>().size()};
     }
@@ -82,14 +82,14 @@ class Hosts {
         send(from(node_of[rank], ServerAsked{1, view.generation, rank, clock, clock}));
     }
     std::vector<ServerStep> take_steps() { return std::exchange(steps, {}); }
-    // How many there have been, as far as the nodes know.
+    // The number of generations so far, as far as the nodes know.
     uint64_t generations() const { return view.generation >> 32U; }
 
     CoreFixture fixture;
     To<CommitView> view;  // the last
     std::map<NodeId, ServerReport> reports;
-    std::vector<ServerStep> steps;  // of the order, as the first node hears it
-    std::set<NodeId> deaf;          // hear nothing more
+    std::vector<ServerStep> steps;  // of the order, as the first node receives it
+    std::set<NodeId> deaf;          // receive nothing more
     std::map<Rank, NodeId> node_of;
     std::vector<NodeId> ended;                        // were told to forget the job
     std::map<uint64_t, ServerLedger> at_checkpoints;  // by position
@@ -140,7 +140,7 @@ class Hosts {
                 EXPECT_EQ(report.ledger.position, commit.ledger.position);
             }
             if (report.generation != commit.generation) report.tail.clear();
-            // Whoever has not been there from the beginning has nothing to give.
+            // A node that was not there from the beginning has no model to give.
             if (report.generation != commit.generation && !commit.model_begins) {
                 EXPECT_EQ(std::count(commit.shards.begin(), commit.shards.end(), node), 0);
             }
@@ -183,7 +183,7 @@ class Hosts {
     }
 
     std::set<NodeId> attached_;
-    // Who has just attached, and how many of the orders that are not heard yet were said before.
+    // The node that attached last, and how many of the unhandled orders were sent before.
     std::pair<NodeId, size_t> missed_{};
 };
 

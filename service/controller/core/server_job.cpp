@@ -24,24 +24,28 @@ ServerJob::ServerJob(JobId job, const JobOptions& options, uint64_t token, uint3
 
 // --------------------------------------------------------------------------------------- the order
 
-// Before the first view, and while a node is waited for, nothing is ordered: it will be said again.
+// Before the first view, and while a node is awaited, nothing is ordered: daemons will repeat it.
 bool ServerJob::hears(uint64_t generation) const {
     return generation == generation_ && !told_.empty() && !absent_until_;
 }
 
 void ServerJob::on_stored(const From<ServerStored>& event, TimePoint now) {
-    if (hears(event.generation)) order_.stored(event.rank, event.clock, now);
+    if (!hears(event.generation)) return;
+    model_made_ = true;
+    order_.stored(event.rank, event.clock, now);
 }
 
 void ServerJob::on_asked(const From<ServerAsked>& event, TimePoint now) {
-    if (hears(event.generation))
-        order_.asked(event.rank, event.clock, event.own, {event.first, event.count}, now);
+    if (!hears(event.generation)) return;
+    model_made_ = true;
+    order_.asked(event.rank, event.clock, event.own, {event.first, event.count}, now);
 }
 
 void ServerJob::on_assigned(const From<ServerAssigned>& event) {
     if (event.generation != generation_ || told_.empty()) return;
     order_.assign(event.round);
     lost_ = false;
+    model_made_ = true;
 }
 
 void ServerJob::on_checkpoint_asked(const From<CheckpointAsked>& event) {
@@ -101,7 +105,7 @@ const ServerReport* ServerJob::farthest_report() const {
     return farthest;
 }
 
-// A node that has heard the order up to `from`, or beyond, can be told the rest.
+// A node that has received the order up to `from`, or further, can be told the rest.
 ServerJob::Shard ServerJob::look_for(size_t shard, NodeId node, uint64_t generation,
                                      uint64_t from) const {
     const auto found = reports_.find(node);
@@ -113,7 +117,7 @@ ServerJob::Shard ServerJob::look_for(size_t shard, NodeId node, uint64_t generat
     return has_it && knows ? Shard::kept : Shard::lost;
 }
 
-// Somebody is not there. True as long as that may change.
+// A node is absent. True as long as it may return.
 bool ServerJob::may_wait(Duration patience, const Turn& turn) {
     if (!absent_until_) {
         absent_until_ = turn.now + patience;
@@ -126,7 +130,8 @@ bool ServerJob::may_wait(Duration patience, const Turn& turn) {
     return turn.now < *absent_until_;
 }
 
-// The controller has forgotten: what the nodes know counts. False if it is too early for that: one that is not there yet may have heard more.
+// Takes up the model from the nodes' reports after the controller has lost its state. False if this
+// is too early, since an absent node may know more of the order.
 bool ServerJob::take_up(Duration patience, const Turn& turn) {
     const ServerReport* farthest = farthest_report();
     if (farthest == nullptr || farthest->generation == 0) return true;
@@ -154,38 +159,50 @@ ServerJob::Missing ServerJob::look() const {
     return missing;
 }
 
-void ServerJob::commit(To<CommitView>& commit, Duration patience, const Turn& turn) {
-    if (generation_ == 0 && !take_up(patience, turn)) return;
+// Entries that are not sent yet are sent to nobody: they are in the ledger.
+void ServerJob::close_order(const Turn& turn) {
     send(turn);
     checkpoints_.abandon();
     order_.forget_assigned();
     std::vector<ServerEntry> untold;
-    order_.take(untold);  // with nobody to be told: it is in the ledger
+    order_.take(untold);
     remember(untold);
+}
 
+// Nullopt: there is no view yet. A node that lost its part must not begin with nothing.
+std::optional<ServerJob::Fate> ServerJob::decide(const Missing& missing, Duration patience,
+                                                 const Turn& turn) {
     const bool begins = places_.empty();
-    // There was a model, and nobody who is here has heard of it.
-    const bool forgotten = begins && under_way_;
-    std::vector<NodeId> nodes = forgotten ? reporting_nodes() : nodes_of(commit.members);
-    const Missing missing = begins ? Missing{.lost = forgotten} : look();
-    const bool anything = missing.absent || missing.lost;
-    const bool may_need = begins ? restores_ || forgotten : anything || lost_;
+    const bool may_need = begins ? restores_ || missing.lost : missing.any() || lost_;
     const auto newest = may_need ? newest_saved(reports_, restores_ ? 0 : token_) : std::nullopt;
-    // What was lost before may be on a disk that has come back.
-    const bool may_go_back = begins ? restores_ || forgotten : missing.lost || lost_;
+    // A model lost before may be on a disk that has come back.
+    const bool may_go_back = begins ? restores_ || missing.lost : missing.lost || lost_;
     const bool helped = may_go_back && newest;
-    // Of a checkpoint, too, a part may be on a node that comes back.
+    // A part of a checkpoint may also be on a node that comes back.
     const bool may_come = missing.lost ? saves() : missing.absent;
     const bool waits = may_come && !helped && may_wait(patience, turn);
-    if (waits && missing.lost) return;  // whoever has lost its part must not begin with nothing
-    if (!anything) {
+    if (waits && missing.lost) return std::nullopt;
+    const bool lost = missing.any() && !waits;
+    return Fate{.lost = lost, .saved = helped || lost ? newest : std::nullopt};
+}
+
+void ServerJob::commit(To<CommitView>& commit, Duration patience, const Turn& turn) {
+    if (generation_ == 0 && !take_up(patience, turn)) return;
+    close_order(turn);
+    const bool begins = places_.empty();
+    // There was a model, but no present node knows of it.
+    const bool forgotten = begins && under_way_;
+    const Missing missing = begins ? Missing{.lost = forgotten} : look();
+    const std::optional<Fate> fate = decide(missing, patience, turn);
+    if (!fate) return;
+    const auto& [lost, saved] = *fate;
+    if (!missing.any()) {
         absent_until_.reset();
         announced_.clear();
     }
-    const bool lost = anything && !waits;
-    const auto saved = helped || lost ? newest : std::nullopt;
     for (NodeId& node : places_)
         if (lost && !reports_.contains(node)) node = 0;
+    std::vector<NodeId> nodes = forgotten ? reporting_nodes() : nodes_of(commit.members);
     for (const NodeId node : places_)
         if (reports_.contains(node)) nodes.push_back(node);
     base::sort_each_once(nodes);
@@ -195,26 +212,20 @@ void ServerJob::commit(To<CommitView>& commit, Duration patience, const Turn& tu
     }
     if (begins) places_.assign(shards_ != 0 ? shards_ : std::min(nodes.size(), elements_), 0);
     if (begins || lost || saved) {
-        begin_anew();
         commit.model_begins = true;
-        if (saved) {
-            go_back_to(*saved);
-            nodes.insert(nodes.end(), places_.begin(), places_.end());
-            base::sort_each_once(nodes);
-            commit.saved_generation = saved->generation;
-        } else {
-            places_ = place_shards(token_, places_, nodes);
-        }
+        if (saved) commit.saved_generation = saved->generation;
+        nodes = begin_generation(saved, std::move(nodes));
     }
     if (begins) checkpoints_.start(turn.now);
     if (lost || saved) lost_ = !saved;
+    model_made_ = model_made_ || saved;
     if (lost || (saved && !begins)) warn_of_loss(saved, turn);
     if (begins && restores_ && !saved) warn_of_no_checkpoint(turn);
     told_ = std::move(nodes);
     tell(commit);
 }
 
-// Checkpoints are made.
+// Whether checkpoints are made.
 bool ServerJob::saves() const {
     return checkpoints_.at_interval() || checkpoints_.last() ||
            std::any_of(reports_.begin(), reports_.end(),
@@ -227,7 +238,8 @@ std::vector<NodeId> ServerJob::reporting_nodes() const {
     return nodes;
 }
 
-// Above every one that a node has something of, in memory or on its disk: what is saved from now on is the newest.
+// The new number is above all generations of which a node has data in memory or on disk, so that
+// later checkpoints are the newest.
 void ServerJob::begin_anew() {
     constexpr uint32_t kLifeBits = 32;
     uint64_t newest = std::max(generation_, newest_generation(reports_));
@@ -237,6 +249,21 @@ void ServerJob::begin_anew() {
     announced_.clear();
     recent_.clear();
     order_.begin_anew();
+}
+
+// Begins another generation of the model, with the checkpoint if there is one. Returns the view's
+// nodes: `nodes`, and those that keep the checkpoint.
+std::vector<NodeId> ServerJob::begin_generation(const std::optional<SavedSet>& saved,
+                                                std::vector<NodeId> nodes) {
+    begin_anew();
+    if (!saved) {
+        places_ = place_shards(token_, places_, nodes);
+        return nodes;
+    }
+    go_back_to(*saved);
+    nodes.insert(nodes.end(), places_.begin(), places_.end());
+    base::sort_each_once(nodes);
+    return nodes;
 }
 
 void ServerJob::go_back_to(const SavedSet& saved) {
@@ -260,7 +287,7 @@ void ServerJob::warn_of_loss(const std::optional<SavedSet>& saved, const Turn& t
               {name_});
 }
 
-// Whoever keeps shards of a model that is no more is told once, and forgets them.
+// Nodes that keep shards of an obsolete model are told once, and forget the shards.
 void ServerJob::tell(To<CommitView>& commit) {
     commit.to.insert(commit.to.end(), told_.begin(), told_.end());
     for (const auto& [node, report] : reports_)
@@ -299,7 +326,7 @@ bool ServerJob::is_host(NodeId node) const {
     return std::find(places_.begin(), places_.end(), node) != places_.end();
 }
 
-// One that has been waited for brings about a view; one that is known says nothing new.
+// An awaited node requires a view; a known one is no news.
 bool ServerJob::announce(NodeId node) {
     if (is_host(node) && !absent_until_) return false;
     return announced_.insert(node).second;

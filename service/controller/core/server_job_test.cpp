@@ -1,4 +1,5 @@
-// Server jobs in the core: who keeps which shard, and what becomes of the order when workers, nodes and the controller come and go.
+// Server jobs: which node keeps which shard, and what becomes of the order when workers, nodes and
+// the controller come and go.
 #include "service/controller/core/server_job.h"
 
 #include <algorithm>
@@ -39,8 +40,8 @@ TEST(ServerJob, PushesAndPullsAreOrderedForEveryNode) {
     hosts.take_steps();
     hosts.push(0, 0);
     hosts.pull(1, 0);
-    hosts.push(0, 0);  // said again
-    hosts.push(9, 0);  // nobody
+    hosts.push(0, 0);  // repeated
+    hosts.push(9, 0);  // no such worker
     EXPECT_EQ(hosts.take_steps(), (std::vector<ServerStep>{ServerStep::push, ServerStep::pull}));
     for (const auto& [node, report] : hosts.reports)
         EXPECT_EQ(report.ledger.position, hosts.reports.begin()->second.ledger.position);
@@ -117,7 +118,7 @@ TEST(ServerJob, TheModelIsLostWithANodeThatKeptAShard) {
     const auto nodes = hosts.start(serving(3));
     hosts.push(0, 0);
     hosts.send(NodeLost{nodes[1], "gone"});
-    EXPECT_FALSE(hosts.view.model_lost);  // it is waited for
+    EXPECT_FALSE(hosts.view.model_lost);  // the node is awaited
     hosts.fixture.pass_hearing(seconds(3), {nodes[0], nodes[2]});
     hosts.send(Tick{});
     EXPECT_TRUE(hosts.view.model_lost);
@@ -128,7 +129,7 @@ TEST(ServerJob, TheModelIsLostWithANodeThatKeptAShard) {
     EXPECT_EQ(hosts.view.ledger.workers.size(), 2U);
 }
 
-// Nothing is ordered meanwhile; it hears of who has left.
+// Nothing is ordered meanwhile; the node is told which workers have left.
 TEST(ServerJob, ANodeThatComesBackInTimeKeepsItsShard) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(3));
@@ -159,7 +160,7 @@ TEST(ServerJob, ARestartedControllerWaitsForNodesThatHaveNoWorkers) {
     const uint64_t epoch = hosts.view.epoch;
     ASSERT_EQ(hosts.attach("node0", nodes[0]), nodes[0]);
     hosts.send(from(nodes[0], WorkerJoin{100, 0, serving(2), 1000, true, 5, 0, epoch}));
-    EXPECT_EQ(hosts.generations(), 0U);  // too early to say
+    EXPECT_EQ(hosts.generations(), 0U);  // too early to decide
     ASSERT_EQ(hosts.attach("node1", nodes[1]), nodes[1]);
     hosts.send(from(nodes[1], JobKept{1, hosts.token, true, false}));
     EXPECT_EQ(hosts.generations(), 1U);
@@ -182,7 +183,29 @@ TEST(ServerJob, ANewcomersNodeLearnsOfTheOrder) {
     EXPECT_EQ(hosts.reports[late].ledger.position, hosts.reports[nodes[0]].ledger.position);
 }
 
-// A daemon that took the controller for dead, and attaches anew, has missed what was said to its old attachment.
+// Before anybody has got the model, the newcomer would get one that no broadcast has made, and the
+// others would wait for its broadcast.
+TEST(ServerJob, ANewcomersBroadcastIsPartOfTheRoundThatMakesTheModel) {
+    Hosts hosts;
+    const auto nodes = hosts.start(serving(2));
+    const auto replace_the_second = [&](NodeId node, const std::string& name) {
+        hosts.send(from(node, WorkerLeave{1, 1, true, 0}));
+        const NodeId late = hosts.attach(name);
+        hosts.join(late, 1, serving(2));
+        hosts.send(from(late, WorkerAdmit{1, 1, false}));
+        return late;
+    };
+    const NodeId late = replace_the_second(nodes[1], "late");
+    ASSERT_EQ(hosts.view.adoptions.size(), 1U);
+    EXPECT_EQ(hosts.view.adoptions[0].newcomer, 1U);
+    EXPECT_EQ(hosts.view.adoptions[0].donor, kNoRank);
+    hosts.push(0, 0);
+    replace_the_second(late, "later");
+    EXPECT_TRUE(hosts.view.adoptions.empty());
+}
+
+// A daemon that thought the controller dead and attaches again has missed messages to its old
+// attachment.
 TEST(ServerJob, ANodeThatAttachesAnewHearsNothingBeforeAViewHasToldItWhatItMissed) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(3));
@@ -191,7 +214,7 @@ TEST(ServerJob, ANodeThatAttachesAnewHearsNothingBeforeAViewHasToldItWhatItMisse
     hosts.push(1, 0);
     hosts.push(2, 0);
     hosts.deaf.clear();
-    // The views' answers are still on their way when the others' next updates come.
+    // The answers to the view are still under way when the others' next updates come.
     ASSERT_EQ(hosts.fixture.attach("node2", nodes[2]), nodes[2]);
     const size_t before = hosts.fixture.sent<ServerOrder>().size();
     for (const Rank rank : {0U, 1U})
@@ -212,7 +235,7 @@ TEST(ServerJob, ANodeThatAttachesAnewHearsNothingBeforeAViewHasToldItWhatItMisse
     }
 }
 
-// Every daemon was killed with the controller: what the journal says is that there was a model.
+// Every daemon was killed with the controller. The journal says only that there was a model.
 TEST(ServerJob, AModelThatNobodyRemembersIsLostAndNotBegunAnew) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
@@ -234,7 +257,7 @@ TEST(ServerJob, AModelThatNobodyRemembersIsLostAndNotBegunAnew) {
     EXPECT_EQ(places, nodes);
 }
 
-// Until somebody broadcasts, what the nodes have is zeros.
+// Until a worker broadcasts, the nodes have zeros.
 TEST(ServerJob, AModelThatIsLostIsLostToTheNextLifeToo) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
@@ -254,7 +277,7 @@ TEST(ServerJob, AModelThatIsLostIsLostToTheNextLifeToo) {
     EXPECT_TRUE(hosts.view.model_lost);
 }
 
-// Rounds are counted anew when all daemons were.
+// Rounds are counted from zero after all daemons restarted.
 TEST(ServerJob, ALostModelIsGivenAnewByWhateverRound) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
@@ -265,12 +288,12 @@ TEST(ServerJob, ALostModelIsGivenAnewByWhateverRound) {
     hosts.take_steps();
     hosts.send(from(nodes[0], ServerAssigned{1, hosts.view.generation, 0}));
     EXPECT_EQ(hosts.take_steps(), std::vector<ServerStep>{ServerStep::assign});
-    // Said again after a view by a node that has not heard of it.
+    // Repeated after a view by a node that does not know the order.
     hosts.send(from(nodes[1], Stalled{1, {}}));
     EXPECT_FALSE(hosts.view.model_lost);
 }
 
-// A node that the second life does not hear of keeps what the first one has begun.
+// A node that the second life does not hear keeps the generation that the first life began.
 TEST(ServerJob, TwoLivesOfTheControllerGiveNoGenerationTwice) {
     std::set<uint64_t> generations;
     for (int life = 0; life < 2; ++life) {
@@ -284,7 +307,8 @@ TEST(ServerJob, TwoLivesOfTheControllerGiveNoGenerationTwice) {
     EXPECT_EQ(generations.size(), 2U);
 }
 
-// The journal is written behind the orders: its end may be missing, and no worker say which view it was in.
+// The journal lags behind the orders: its end may be missing, and no worker may say in which view
+// it was.
 TEST(ServerJob, ANodeThatKnowsOfANewerViewSaysSo) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));
@@ -316,7 +340,7 @@ TEST(ServerJob, ThatThereIsNothingToRestoreIsSaid) {
     EXPECT_NE(said.find("its nodes have none of this user and name"), std::string::npos) << said;
 }
 
-// The order goes on from the node that has heard most of it, and the others catch up.
+// The order continues from the node that knows most of it, and the others catch up.
 TEST(ServerJob, ARestartedControllerGoesOnWhereTheNodesAre) {
     for (const bool with_journal : {true, false}) {
         Hosts hosts;
@@ -345,7 +369,7 @@ TEST(ServerJob, ARestartedControllerGoesOnWhereTheNodesAre) {
         ASSERT_GE(hosts.view.ledger.position, last.position);
         EXPECT_EQ(hosts.view.ledger.pushes, 4U);
         EXPECT_EQ(hosts.view.ledger.versions, last.versions);
-        hosts.push(2, 0);  // said again: it had been ordered
+        hosts.push(2, 0);  // repeated: already ordered
         EXPECT_EQ(hosts.reports[nodes[0]].ledger.pushes, 4U);
         hosts.push(2, 1);
         EXPECT_EQ(hosts.reports[nodes[2]].ledger.pushes, 5U);

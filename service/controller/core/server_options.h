@@ -1,4 +1,5 @@
-// The options of the server family that must fit each other, and those that follow from others.
+// Server options: checks the options of the server family that must fit each other, and fills in
+// those that follow from others.
 #pragma once
 
 #include "base/result.h"
@@ -7,11 +8,12 @@
 
 namespace pace::controller {
 
-// Refuses options that make no sense together, naming the option, its value and what to give instead; fills in those
-// that follow from others. They are as protocol::read_options() returns them.
+// Refuses options that make no sense together. The error names the option, its value and what to
+// give instead. Fills in options that follow from others. `options` is as protocol::read_options()
+// returns it.
 base::Result<> settle_server(JobOptions& options);
 
-// Of options as check() returns them.
+// Takes options as check() returns them.
 ServerOptions server_options_of(const JobOptions& options);
 
 }  // namespace pace::controller

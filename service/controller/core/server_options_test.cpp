@@ -53,6 +53,14 @@ struct Wrong {
     std::function<void(JobOptions&)> spoil;
 };
 
+void expect_refused(const Wrong& wrong, JobOptions options) {
+    wrong.spoil(options);
+    const auto checked = check(options);
+    ASSERT_FALSE(checked) << wrong.named;
+    EXPECT_NE(checked.error().message.find(wrong.named), std::string::npos)
+        << checked.error().message;
+}
+
 TEST(ServerOptions, ThatMakeNoSenseAreRefusedByName) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const std::vector<Wrong> wrongs = {
@@ -85,14 +93,7 @@ TEST(ServerOptions, ThatMakeNoSenseAreRefusedByName) {
         {"compression is spardl", [](JobOptions& o) { o.compression = Compression::spardl; }},
         {"group.progress_gap is 2", [](JobOptions& o) { o.progress_gap = 2; }},
     };
-    for (const Wrong& wrong : wrongs) {
-        JobOptions options = serving();
-        wrong.spoil(options);
-        const auto checked = check(options);
-        ASSERT_FALSE(checked) << wrong.named;
-        EXPECT_NE(checked.error().message.find(wrong.named), std::string::npos)
-            << checked.error().message;
-    }
+    for (const Wrong& wrong : wrongs) expect_refused(wrong, serving());
 }
 
 TEST(ServerOptions, MeanNothingInJobsOfOtherFamilies) {
@@ -103,13 +104,8 @@ TEST(ServerOptions, MeanNothingInJobsOfOtherFamilies) {
         {"server.shards is 2", [](JobOptions& o) { o.shards = 2; }},
     };
     for (const Wrong& wrong : wrongs)
-        for (JobOptions options : {averaging(4), reducing(4)}) {
-            wrong.spoil(options);
-            const auto checked = check(options);
-            ASSERT_FALSE(checked) << wrong.named;
-            EXPECT_NE(checked.error().message.find(wrong.named), std::string::npos)
-                << checked.error().message;
-        }
+        for (const JobOptions& options : {averaging(4), reducing(4)})
+            expect_refused(wrong, options);
 }
 
 TEST(ServerOptions, DifferencesAreNamed) {

@@ -8,7 +8,7 @@
 namespace pace::controller {
 namespace {
 
-// Nodes that have heard the ledger's order learn of everything else by entries, and by nothing else.
+// Nodes that have the ledger's order learn everything else by entries only.
 TEST(ServerRestart, WhoeverComesOrGoesWhileTheOrderIsForgottenIsInItThen) {
     ServerOptions options;
     options.rate = Rate::sum;
@@ -23,7 +23,7 @@ TEST(ServerRestart, WhoeverComesOrGoesWhileTheOrderIsForgottenIsInItThen) {
     Server heir(options);
     heir.add_member(0);
     heir.add_newcomer(1);  // its predecessor is in the ledger
-    heir.add_newcomer(3);  // nobody has heard of it
+    heir.add_newcomer(3);  // not in the ledger
     heir.restore(ledger, TimePoint());
     heir.forget_missing(TimePoint());
     std::vector<ServerEntry> entries;

@@ -1,4 +1,5 @@
-// The order of pushes and pulls: the paper's worked example, the bounds of staleness, and workers that come, leave and prefetch.
+// Server: the paper's worked example, the bounds of staleness, and workers that come, leave and
+// prefetch.
 #include "service/controller/core/server.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ constexpr Rank kW2 = 1;
 constexpr Rank kW3 = 2;
 constexpr Rank kW4 = 3;
 
-// A model of one number, as every daemon keeps it: adds up what the entries say.
+// A model of one number as a daemon keeps it: adds up the updates as the entries say.
 class Model {
   public:
     void apply(const ServerEntry& entry, double update) {
@@ -35,7 +36,7 @@ class Model {
         for (const auto& [version, part] : sums_) value += part.rate * part.sum;
         return value;
     }
-    // U(v) of all live versions, as the paper's table has them.
+    // U(v) of all live versions, as in the paper's table.
     std::string versions() const {
         std::string text;
         for (const auto& [version, part] : sums_)
@@ -53,7 +54,7 @@ class Model {
     double base_ = 0;
 };
 
-// A server, and the model that follows from its order.
+// A server, and the model that results from its order.
 class Cluster {
   public:
     Cluster(const ServerOptions& options, Rank workers) : server(options) {
@@ -65,13 +66,13 @@ class Cluster {
         updates_[{rank, server.clocks().find(rank)->clock - 1}] = update;
         apply();
     }
-    // For the step after the last one that it has pushed.
+    // Pulls for the step after the worker's last push.
     void pull(Rank rank) {
         const uint64_t clock = server.clocks().find(rank)->clock;
         server.asked(rank, clock, clock, now_);
         apply();
     }
-    // Acts upon what has been ordered.
+    // Applies the newly ordered entries.
     void apply() {
         std::vector<ServerEntry> entries;
         server.take(entries);
@@ -110,8 +111,8 @@ struct Step {
     double value;
 };
 
-// Jiang et al., Appendix C, with its figures; the last two lines are the case in which a version, as the algorithm is printed, would move
-// backwards.
+// Jiang et al., Appendix C, with its figures. In the last two lines a version would move backwards
+// under the printed algorithm.
 const std::vector<Step> kAppendixC = {
     {kW1, 12, "0:12", "1,0,0,0", 12},        {kW1, 8, "0:12 1:8", "2,0,0,0", 20},
     {kW2, 6, "0:9 1:8", "2,1,0,0", 17},      {kW3, 3, "0:7 1:8", "2,1,1,0", 15},
@@ -151,7 +152,7 @@ TEST(Server, TheSamePushesCountAsTheOtherRatesSay) {
 TEST(Server, APullWaitsUntilTheSlowestIsNearEnough) {
     Cluster cluster(with(Rate::sum, 2), 2);
     for (int i = 0; i < 3; ++i) cluster.push(kW1, 1);
-    cluster.pull(kW1);  // for its step 3, while the other one is at 0
+    cluster.pull(kW1);  // for its step 3, while the other is at 0
     EXPECT_TRUE(cluster.server.is_waiting(kW1));
     EXPECT_TRUE(cluster.pulled.empty());
     cluster.push(kW2, 1);
@@ -198,7 +199,7 @@ TEST(Server, WhoLeavesIsWaitedForNoMore) {
     cluster.server.remove_member(kW3, {});
     cluster.apply();
     EXPECT_EQ(cluster.pulled, (std::vector<Rank>{kW1, kW2}));
-    EXPECT_TRUE(cluster.server.live_versions().empty());  // the only one that was at version 0
+    EXPECT_TRUE(cluster.server.live_versions().empty());  // only kW3 was at version 0
     EXPECT_DOUBLE_EQ(cluster.model.value(), 1);
 }
 
@@ -209,7 +210,7 @@ TEST(Server, WhoeverJoinsBeginsAtTheSlowestClock) {
     cluster.server.add_member(kW3);
     EXPECT_EQ(cluster.server.clocks().find(kW3)->clock, 1U);
     EXPECT_EQ(cluster.server.clocks().slowest(), 1U);
-    // It holds back no version that is older than what it is given.
+    // The new worker holds back no version older than the one that it gets.
     cluster.push(kW2, 1);
     EXPECT_EQ(cluster.server.live_versions().begin()->first, 2U);
 }
@@ -257,7 +258,7 @@ TEST(Server, AnAssignedModelHasNoVersionsOfTheOldOne) {
 
 // ------------------------------------------------------------------------------------- long runs
 
-// Workers that follow Algorithm 1, each as fast as chance will have it.
+// Workers that follow Algorithm 1, at random speeds.
 class Training {
   public:
     Training(const ServerOptions& options, Rank workers, uint64_t seed)
@@ -265,7 +266,7 @@ class Training {
         for (Rank rank = 0; rank < workers; ++rank) known_[rank] = 0;
     }
 
-    // One worker that does not wait makes a step. Some are slow.
+    // One worker that does not wait makes a step. Some workers are slow.
     void step() {
         std::vector<Rank> able;
         for (const auto& [rank, clock] : known_) {
@@ -277,7 +278,7 @@ class Training {
         const Rank rank = able[random_.below(able.size())];
         cluster.push(rank, static_cast<double>(random_.below(16)) - 8);
         const uint64_t clock = cluster.server.clocks().find(rank)->clock;
-        // Line 8: c_p < c - s, with c the step that it has just made.
+        // Line 8: c_p < c - s, where c is the step just made.
         if (options_.staleness && known_[rank] + *options_.staleness + 1 < clock)
             cluster.pull(rank);
         note_pulls();
@@ -321,7 +322,8 @@ TEST_P(LongRun, ClocksAndVersionsKeepToTheBoundOfStaleness) {
             widest = std::max(widest, clocks.fastest() - clocks.slowest());
             most = std::max(most, training.cluster.server.live_versions().size());
             ASSERT_LE(clocks.fastest() - clocks.slowest(), s + 2) << "step " << i;
-            // The slowest, which has just pulled version c_max <= c_min + s + 2, makes s + 2 updates before it pulls again.
+            // The slowest worker, which has just pulled version c_max <= c_min + s + 2, makes s + 2
+            // updates before its next pull.
             ASSERT_LE(training.cluster.server.live_versions().size(), 2 * s + 4) << "step " << i;
         }
     }
@@ -378,8 +380,8 @@ TEST(Server, WaitingIsCounted) {
     EXPECT_EQ(server.statistics().waited, 1U);
     EXPECT_DOUBLE_EQ(server.statistics().waited_total_s, 3);
     EXPECT_EQ(server.statistics().staleness[0], 1U);
-    EXPECT_EQ(server.statistics().staleness[1],
-              1U);  // kW2's rested on version 0, while there was 1
+    // kW2's push was based on version 0, while there was version 1.
+    EXPECT_EQ(server.statistics().staleness[1], 1U);
 }
 
 }  // namespace

@@ -7,18 +7,19 @@
 namespace pace::controller {
 namespace {
 
-// Guesses: below them the slowest is the last of the ordinary.
+// Guesses: below these factors the slowest worker counts as normal.
 constexpr double kStepFactor = 1.5;
 constexpr double kLinkFactor = 3;
-// Of a step and its exchange together: where exchanges take less, no link holds anybody up.
+// The share of exchanges in the time of steps and exchanges; below this share no link holds anybody
+// up.
 constexpr double kExchangeShare = 0.25;
-// A step that has lasted for so many of the median worker's, and for so long.
+// A step counts as long after this many of the median worker's steps, and this time.
 constexpr int kLongSteps = 5;
 constexpr Duration kLongLeast = std::chrono::seconds(1);
 constexpr Duration kSilentLeast = std::chrono::milliseconds(500);
 constexpr Duration kLookEvery = std::chrono::milliseconds(500);
 
-// The lower one: of two the slower shall stand out. 0 where nothing is known.
+// The lower median, so that of two workers the slower one stands out. 0 if nothing is known.
 Duration median_of(const std::vector<Pace>& paces, Duration Pace::*time) {
     std::vector<Duration> times;
     for (const Pace& pace : paces)

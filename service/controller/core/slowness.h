@@ -1,8 +1,9 @@
-// Slowness: who of a job holds it up, by how much, since when and why, as far as can be told from what daemons say.
+// Slowness: which workers hold up a job, by how much, since when and why, as daemons' reports tell.
 //
-// A worker is slow that was stopped by a signal; whose node is not heard; that computes half as long again as the median worker, or does so now
-// for far longer than a step takes; whose node's links take three times as long as those of the median node, where exchanges take a
-// good part of the time. One that waits for long is slow only if nobody else is: it is held up, and does not hold up.
+// A worker is slow if a signal stopped it, or its node is not heard. It is slow if it computes half
+// as long again as the median worker, or now for far longer than a step takes. It is slow if its
+// node's links take three times as long as the median node's, where exchanges take a good part of
+// the time. A worker that waits for long is slow only if nobody else is; otherwise it is held up.
 #pragma once
 
 #include <cstdint>
@@ -22,31 +23,32 @@ std::string_view name_of(SlowWhy why);
 
 struct Slowness {
     SlowWhy why = SlowWhy::computing;
-    double factor = 1;  // of what the median worker takes
-    Duration since{};   // for so long
-    std::string text;   // why it is thought so, in a sentence
+    double factor = 1;  // relative to the median worker
+    Duration since{};   // duration so far
+    std::string text;   // the reason, in a sentence
 };
 
-// What is looked at of a worker that takes part.
+// The observations of a worker that takes part.
 struct Pace {
     Rank rank = 0;
     Activity activity = Activity::unknown;
-    Duration active{};                // for so long
-    std::optional<Duration> stopped;  // for so long, by a signal
-    std::optional<Duration> silent;   // its node, which may be lost
-    Duration step{};                  // median; 0: not known
-    Duration exchange{};              // median; 0: not known
+    Duration active{};                // duration so far
+    std::optional<Duration> stopped;  // time since a signal stopped it
+    std::optional<Duration> silent;   // time since its node was heard; the node may be lost
+    Duration step{};                  // median; 0: unknown
+    Duration exchange{};              // median; 0: unknown
     Duration mebibyte{};              // on its node's links; 0: not measured
 };
 
 class SlowWorkers {
   public:
-    // Remembers since when somebody is slow whose slowness has no beginning of its own.
+    // Remembers since when a worker is slow, for causes that have no start of their own.
     void look(const std::vector<Pace>& paces, TimePoint now);
-    // When look() is due again: what it looks at changes with heartbeats, and costs as much as there are workers.
+    // Whether look() is due again. Its input changes with heartbeats, and its cost is proportional
+    // to the number of workers.
     bool is_due(TimePoint now) const { return now >= due_; }
 
-    // Of each of `paces`, one by one.
+    // Judges each of `paces`, in the same order.
     std::vector<std::optional<Slowness>> judge(const std::vector<Pace>& paces, TimePoint now) const;
 
   private:

@@ -1,4 +1,4 @@
-// Who is said to be slow, and why.
+// Slowness: which workers are reported as slow, and why.
 #include "service/controller/core/slowness.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 constexpr TimePoint kNow{seconds(1000)};
 
-// Four workers on four nodes, all alike.
+// Four equal workers on four nodes.
 std::vector<Pace> alike() {
     std::vector<Pace> paces(4);
     for (Rank rank = 0; rank < 4; ++rank) {
@@ -40,7 +40,7 @@ TEST(Slowness, IsNobodysWhereAllAreAlike) {
 TEST(Slowness, OfAStoppedProcessIsNamedAtOnce) {
     auto paces = alike();
     paces[2].stopped = milliseconds(250);
-    paces[1].active = seconds(30);  // it waits for that one
+    paces[1].active = seconds(30);  // it waits for rank 2
     const auto slow = judged(paces);
     ASSERT_TRUE(slow[2]);
     EXPECT_EQ(slow[2]->why, SlowWhy::stopped);
@@ -62,7 +62,7 @@ TEST(Slowness, OfComputingIsByHowMuchAndSinceWhen) {
     EXPECT_DOUBLE_EQ(slow[3]->factor, 5);
     EXPECT_EQ(slow[3]->since, seconds(3));
     EXPECT_NE(slow[3]->text.find("500 ms"), std::string::npos) << slow[3]->text;
-    // It is ordinary for a while: the next time begins then.
+    // The worker is normal for a while, so that its next slowness starts later.
     workers.look(alike(), kNow + seconds(4));
     workers.look(paces, kNow + seconds(5));
     EXPECT_EQ(workers.judge(paces, kNow + seconds(6))[3]->since, seconds(1));

@@ -41,7 +41,8 @@ void remove_mean(Vector& x) {
     for (double& v : x) v -= mean;
 }
 
-// Scales x to length 1 and returns its length before; x is left alone if that is (next to) nothing.
+// Scales x to length 1 and returns its previous length; leaves x unchanged if this is (nearly)
+// zero.
 double normalize(Vector& x) {
     const double length = std::sqrt(dot(x, x));
     if (length < 1e-12) return 0;
@@ -87,10 +88,10 @@ struct Tridiagonal {
     }
 };
 
-// L on the vectors without a mean, after Lanczos: its extreme eigenvalues come out first. Without
-// reorthogonalization, which loses nothing but makes copies of eigenvalues that are found already.
+// Lanczos on L, on vectors with zero mean: the extreme eigenvalues converge first. It omits
+// reorthogonalization, which only produces copies of eigenvalues already found.
 Tridiagonal lanczos(uint32_t workers, const RankGroups& groups, uint64_t steps_max) {
-    base::Random random(workers);  // any start that is not orthogonal to the eigenvector will do
+    base::Random random(workers);  // any start not orthogonal to the eigenvector works
     Vector before(workers, 0.0);
     Vector x(workers);
     Vector y(workers);
@@ -106,7 +107,7 @@ Tridiagonal lanczos(uint32_t workers, const RankGroups& groups, uint64_t steps_m
         for (size_t i = 0; i < y.size(); ++i) y[i] -= t.alpha.back() * x[i] + last * before[i];
         remove_mean(y);
         const double beta = normalize(y);
-        if (beta == 0) return t;  // all that the start had in it is found
+        if (beta == 0) return t;  // everything in the start vector is found
         t.beta.push_back(beta);
         before.swap(x);
         x.swap(y);
@@ -120,7 +121,7 @@ double spectral_gap(uint32_t workers, const RankGroups& groups, uint64_t visits_
     if (!are_connected(workers, groups)) return 1;
     uint64_t visits = workers;
     for (const std::vector<Rank>& group : groups) visits += group.size();
-    // Twice as many steps as there are eigenvalues find them all, rounding included.
+    // Twice as many steps as eigenvalues find all of them, despite rounding.
     const uint64_t steps = std::clamp<uint64_t>(visits_max / visits, 1, 2 * uint64_t{workers} + 20);
     const double least = lanczos(workers, groups, steps).least_eigenvalue();
     const double rho = 1 - least / static_cast<double>(groups.size());

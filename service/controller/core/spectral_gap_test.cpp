@@ -54,7 +54,7 @@ TEST(SpectralGap, IsOneForGroupsThatNeverMeetAndZeroForAll) {
     EXPECT_EQ(spectral_gap(7, {}), 0);
 }
 
-// E[W] as a matrix, its eigenvalues by Jacobi's rotations: slow and obvious. The second largest.
+// The second largest eigenvalue of E[W] as a matrix, by Jacobi's rotations: slow and obvious.
 double slowly(uint32_t n, const RankGroups& groups) {
     std::vector<std::vector<double>> a(n, std::vector<double>(n, 0));
     for (uint32_t i = 0; i < n; ++i) a[i][i] = 1;
@@ -105,7 +105,7 @@ TEST(SpectralGap, AgreesWithTheMatrixForRandomGroups) {
     }
 }
 
-// Neighbours on a ring mix worst of all: lambda_2 = 1 - (1 - cos(2 pi / n)) / n.
+// Neighbours on a ring mix worst: lambda_2 = 1 - (1 - cos(2 pi / n)) / n.
 TEST(SpectralGap, FindsTheSlowestModeOfALongRing) {
     for (const uint32_t n : {10U, 100U, 300U}) {
         RankGroups groups;
@@ -127,16 +127,16 @@ TEST(SpectralGap, OfTenThousandWorkersIsNearTheFigureOfUniformGroups) {
         group.erase(std::unique(group.begin(), group.end()), group.end());
         groups.push_back(std::move(group));
     }
-    // A worker is in 90 of these groups, more or less; those in the fewest mix the slowest.
+    // A worker is in about 90 of these groups; workers in the fewest mix the slowest.
     const double loss = 1 - spectral_gap(kWorkers, groups, 20'000'000);
     const double loss_uniform = 2.0 / (kWorkers - 1);
     EXPECT_GT(loss, 0.4 * loss_uniform);
     EXPECT_LT(loss, loss_uniform);
 }
 
-// The paper's Figure 4(b), through the policy itself: two workers step in one unit, the third in
-// two, exchange is instant. Signals that arrive together arrive in either order, so that over a
-// long run the pairs come with probability 1/2, 1/4 and 1/4.
+// The paper's Figure 4(b), through the policy: two workers step in one unit, the third in two, and
+// exchange is instant. Signals that arrive together arrive in either order, so that over a long run
+// the pairs have probabilities 1/2, 1/4 and 1/4.
 TEST(SpectralGap, OfThreeWorkersOneAtHalfSpeedComesOutOfThePolicy) {
     RankGroups groups;
     JobOptions options;

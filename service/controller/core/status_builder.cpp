@@ -13,7 +13,7 @@
 namespace pace::controller {
 namespace {
 
-constexpr double kSlowFactor = 1.5;  // below, a slowest worker is just the last of the ordinary
+constexpr double kSlowFactor = 1.5;  // below this a slowest worker is normal
 
 void add_stage(const Job& job, TimePoint now, JobView& view) {
     const auto finished = job.finished_since(now);
@@ -21,6 +21,29 @@ void add_stage(const Job& job, TimePoint now, JobView& view) {
                  : job.is_started() ? JobStage::running
                                     : JobStage::joining;
     if (finished) view.finished_for = now - *finished;
+}
+
+void add_steps(const WorkerView& worker, JobView& view) {
+    if (!worker.steps) return;
+    const auto left = [](const StepsView& steps) { return steps.left_s.value_or(-1); };
+    if (!view.steps || left(*worker.steps) > left(*view.steps)) view.steps = worker.steps;
+}
+
+void add_residual(const WorkerView& worker, JobView& view) {
+    if (!worker.residual) return;
+    KeptResidual& all = view.residual ? *view.residual : view.residual.emplace();
+    all.bytes += worker.residual->bytes;
+    all.exchanges = std::max(all.exchanges, worker.residual->exchanges);
+}
+
+// What its workers have told, of the job as a whole.
+void add_told(const Job& job, JobView& view) {
+    if (view.stage == JobStage::finished) return;
+    for (const WorkerView& worker : view.workers) {
+        if (!is_taking_part(job.workers()[worker.rank].state)) continue;
+        add_steps(worker, view);
+        add_residual(worker, view);
+    }
 }
 
 void name_slowest(JobView& view) {
@@ -32,7 +55,7 @@ void name_slowest(JobView& view) {
         if (slowest == nullptr || worker.step_median > slowest->step_median) slowest = &worker;
     }
     if (slowest == nullptr) return;
-    // The lower median: of two workers the slower one shall stand out.
+    // The lower median: of two workers the slower one stands out.
     const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
     std::nth_element(steps.begin(), middle, steps.end());
     view.step_median = *middle;
@@ -69,8 +92,8 @@ void add_statistics(const GroupStatistics& statistics, JobView& view) {
     view.exchanged = spent(statistics.exchanging);
 }
 
-// The last groups, over the workers that take part, numbered anew: a rank that is gone is not
-// unmixed, it is not there.
+// The last groups, over the workers that take part, renumbered. A rank that is gone is absent, and
+// must not appear as unmixed.
 struct Mixing {
     uint32_t workers = 0;
     std::vector<std::vector<Rank>> groups;
@@ -105,7 +128,7 @@ void add_reported_groups(const Job& job, JobView& view) {
     view.sync_components = components(mixing.workers, mixing.groups);
 }
 
-// What takes less is no news.
+// Shorter waits are not shown.
 constexpr Duration kWaitLeast = std::chrono::seconds(1);
 
 std::optional<Duration> waited_of(const JobView& view, Rank rank) {
@@ -141,7 +164,7 @@ void add_group_waits(const PolicyView& policy, JobView& view) {
     add_group_wait(std::move(waiting), std::move(missing), "a group", view);
 }
 
-// Of rounds the controller hears who has called, with heartbeats.
+// Heartbeats tell the controller which workers have called in a round.
 void add_round_wait(const Job& job, JobView& view) {
     uint64_t most = 0;
     for (const WorkerView& worker : view.workers)
@@ -204,9 +227,13 @@ NodeView view_of(const Node& node, TimePoint now) {
         view.status = NodeStatus::gone;
         return view;
     }
+    view.machine = node.machine;
     if (node.probe_deadline) view.status = NodeStatus::suspected;
     view.silent = now - node.liveness.heard();
     view.patience = node.liveness.patience();
+    if (node.unix_ms != 0)
+        view.unix_ms = node.unix_ms +
+                       static_cast<uint64_t>((now - node.unix_told) / std::chrono::milliseconds(1));
     return view;
 }
 
@@ -257,6 +284,7 @@ JobView view_of(const Job& job, TimePoint now) {
     add_doing(job, now, view);
     add_slowness(job, now, view);
     add_stage(job, now, view);
+    add_told(job, view);
     return view;
 }
 

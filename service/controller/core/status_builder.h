@@ -1,4 +1,4 @@
-// Reads a StatusView off the state.
+// Status builder: converts the state into a StatusView.
 #pragma once
 
 #include "service/controller/core/job.h"

@@ -1,4 +1,4 @@
-// The words of the status.
+// Status names: the words for the status values.
 #include "service/controller/core/status.h"
 
 namespace pace::controller {

@@ -25,7 +25,7 @@ struct Turn {
     void tell_each(std::vector<NodeId> nodes, Message message) const {
         if (!nodes.empty()) act(To<Message>{std::move(message), std::move(nodes)});
     }
-    // All but the one that the message is about.
+    // To all nodes except the one that the message is about.
     template <typename Message>
     void tell_others(Message message) const {
         act(To<Message>{std::move(message), {}});
@@ -36,7 +36,7 @@ struct Turn {
     void warn(std::string event, std::string detail, About about = {}) const {
         act(Note{true, std::move(event), std::move(detail), std::move(about)});
     }
-    // What comes so often that it is nothing for the log.
+    // For notes so frequent that they are not logged.
     void mention(std::string event, std::string detail, About about) const {
         act(Note{false, std::move(event), std::move(detail), std::move(about), true});
     }

@@ -1,4 +1,4 @@
-// The controller's vocabulary: nodes, jobs, workers, events that come in and actions that go out.
+// Types: the controller's vocabulary: nodes, jobs, workers, input events and output actions.
 //
 // Words as in docs/architecture.md. A *view* is the membership of a job at one epoch: the workers
 // over which the verbs for all members (reduce, broadcast, sync, barrier) run. A *round* is the

@@ -31,26 +31,48 @@ void Views::begin(std::span<const NodeId> nodes, const Turn& turn) {
     }
 }
 
-// The first of those that have completed most; before others one that has the last result, and that
-// of the latest view; then one that all can reach.
+// A node that is not in the view may remember rounds of an earlier time of the job, before all of
+// its workers died and it began anew. A restarted controller has no view: then every node counts.
+bool Views::counts(const Answer& answer) const {
+    const auto& members = view_.members;
+    return members.empty() || answer.result_epoch >= view_.epoch ||
+           std::any_of(members.begin(), members.end(),
+                       [&](const Member& member) { return member.node == answer.node; });
+}
+
+// The donor: the first of the nodes that have completed the most rounds. Among them it prefers
+// nodes with the last result of the latest view, then nodes that all others can reach.
 Views::Answer Views::find_donor(const std::set<NodeId>& left_out) const {
     const auto rank = [&](const Answer& answer) {
-        return std::tuple(answer.completed, answer.result_epoch, !left_out.contains(answer.node));
+        return std::tuple(counts(answer), answer.completed, answer.result_epoch,
+                          !left_out.contains(answer.node));
     };
     const auto later = [&](const Answer& a, const Answer& b) { return rank(a) < rank(b); };
     const auto donor = std::max_element(answers_.begin(), answers_.end(), later);
     return donor != answers_.end() ? *donor : Answer{};
 }
 
-// The nodes that took part in the last round but miss its result, which the donor has. Of all that
-// answered, not only of the old view: a controller that was restarted has none.
+// Whether the node took part in the last round but lacks its result, which the donor has.
+bool Views::is_behind(const Answer& answer, const Answer& donor) {
+    return donor.result_epoch != 0 && answer.completed + 1 == donor.completed &&
+           answer.round_epoch == donor.result_epoch;
+}
+
+// All nodes that answered count, not only those of the old view: a restarted controller has no old
+// view.
 std::vector<NodeId> Views::behind(const Answer& donor) const {
     std::vector<NodeId> nodes;
-    if (donor.result_epoch == 0) return nodes;
-    for (const Answer& answer : answers_) {
-        if (answer.completed + 1 == donor.completed && answer.round_epoch == donor.result_epoch)
+    for (const Answer& answer : answers_)
+        if (is_behind(answer, donor)) nodes.push_back(answer.node);
+    return nodes;
+}
+
+std::vector<NodeId> Views::left_behind(const std::set<NodeId>& left_out) const {
+    const Answer donor = find_donor(left_out);
+    std::vector<NodeId> nodes;
+    for (const Answer& answer : answers_)
+        if (answer.completed < donor.completed && !is_behind(answer, donor))
             nodes.push_back(answer.node);
-    }
     return nodes;
 }
 
@@ -103,7 +125,7 @@ To<CommitView> Views::commit(std::vector<Member> members, const std::vector<Adop
                 commit.leavers.push_back(answer.node);
         commit.to.insert(commit.to.end(), commit.leavers.begin(), commit.leavers.end());
     }
-    // A donor whose own members have all left is in the view no more, but is the only one to give
+    // A donor whose own members have all left is no longer in the view, but only the donor can give
     // the last round's result.
     const bool donor_left =
         std::find(commit.to.begin(), commit.to.end(), donor.node) == commit.to.end();

@@ -6,15 +6,16 @@
 
 #include "service/controller/core/counted_time.h"
 #include "service/controller/core/recent_times.h"
+#include "service/controller/core/training_steps.h"
 #include "service/controller/core/types.h"
 
 namespace pace::controller {
 
-// absent -> joined -> member, when the job starts;
-// absent -> newcomer -> admitted -> member, when the job was under way already;
-// member -> suspended -> admitted, when it was late and comes back;
-// any -> left or lost -> joined or newcomer, when the rank is taken again;
-// missing: a member according to the journal whose daemon has not announced it again yet.
+// absent -> joined -> member: when the job starts;
+// absent -> newcomer -> admitted -> member: when the job was already under way;
+// member -> suspended -> admitted: when the worker was late and comes back;
+// any -> left or lost -> joined or newcomer: when the rank is taken again;
+// missing: a member in the journal whose daemon has not announced it again yet.
 enum class WorkerState : uint8_t {
     absent,
     joined,
@@ -31,44 +32,53 @@ enum class WorkerState : uint8_t {
 constexpr bool is_live(WorkerState state) {
     return state >= WorkerState::joined && state <= WorkerState::suspended;
 }
-// Takes part in views, in groups and in what others wait for.
+// The worker takes part in views and groups, and others may wait for it.
 constexpr bool is_taking_part(WorkerState state) {
     return state == WorkerState::admitted || state == WorkerState::member;
 }
 
+// What top-k keeps back of the gradients of a worker, or of a node: then its first worker has it.
+struct KeptResidual {
+    uint64_t bytes = 0;      // of memory: four for each element; 0: nothing is kept back
+    uint64_t exchanges = 0;  // since it was last empty
+};
+
 struct Worker {
     WorkerState state = WorkerState::absent;
-    bool wants_model = false;    // admitted, and its first request is to be answered with a model
-    bool node_was_lost = false;  // it is lost, but its process may live
-    // That was so when the job's last worker was lost, and it has not called since: the job waits.
+    bool wants_model = false;    // admitted, and its first request needs a model
+    bool node_was_lost = false;  // the worker is lost, but its process may live
+    // The worker was lost in this way when the job lost its last worker, and has not called since.
+    // The job waits for it.
     bool may_return = false;
-    // Admitted, and told that it lacks rounds and that nobody can give it a model.
+    // Admitted after being told that it lacks rounds and that nobody can give it a model.
     bool accepts_own = false;
-    uint64_t rounds = 0;  // whose results its model had when it joined
+    uint64_t rounds = 0;  // with results in its model when it joined
     NodeId node = 0;
     uint64_t iteration = 0;
     RecentTimes<9> steps;
 
-    // Averaging: the exchange it is in (an index of Groups), and when it began to compute.
+    // Averaging: the worker's exchange (an index of Groups), and when it began to compute.
     static constexpr uint32_t kNoSlot = ~uint32_t{0};
     uint32_t slot = kNoSlot;
     std::optional<TimePoint> computing_since;
-    bool expected = false;   // signalled as announced, and has not arrived yet
+    bool expected = false;   // signalled as announced, but not arrived yet
     RecentTimes<9> waiting;  // as in GroupStatistics, since it joined
     RecentTimes<9> exchanging;
 
-    // From its daemon's heartbeats.
+    // From the daemon's heartbeats.
     uint64_t rounds_submitted = 0;
     uint64_t calls = 0;
     uint64_t busy_ms = 0;
-    CountedTime computed;  // of its steps
-    CountedTime waited;    // of its calls
+    CountedTime computed;  // by steps
+    CountedTime waited;    // by calls
     CountedTime exchanged;
     Activity activity = Activity::unknown;
-    Duration active{};  // for so long when that was told: what has come since is not known
+    Duration active{};  // duration when reported; later time is unknown
     std::optional<TimePoint> stopped_since;
     std::optional<double> loss;  // as its trainer told last
     double samples_per_s = 0;    // the same; 0: not told
+    TrainingSteps training;
+    std::optional<KeptResidual> residual;  // none: its daemon tells none
 };
 
 }  // namespace pace::controller

@@ -59,13 +59,13 @@ void add_doing_of(const Job& job, TimePoint now, WorkerView& view) {
     if (worker.activity == Activity::computing) return set(Doing::computing, active);
     if (worker.activity == Activity::waiting) return set(Doing::waiting, active);
     if (worker.activity == Activity::exchanging) return set(Doing::exchanging, active);
-    // Its daemon is of the release before, and says no more than this.
+    // The daemon is of the previous release and reports no more than this.
     if (worker.slot != Worker::kNoSlot) return set(Doing::exchanging, {});
     if (view.waiting) return set(Doing::waiting, *view.waiting);
     if (worker.busy_ms > 0) set(Doing::computing, std::chrono::milliseconds(worker.busy_ms));
 }
 
-// Whom it waits for is known where the job waits.
+// The workers it waits for are known if the job waits.
 std::string awaited_by(Rank rank, const JobView& view) {
     constexpr size_t kNamed = 8;
     for (const WaitView& wait : view.waits) {
@@ -95,12 +95,16 @@ WorkerView view_of(const Job& job, Rank rank) {
     view.step_median = is_told ? worker.computed.median() : worker.steps.median();
     view.exchanging = worker.slot != Worker::kNoSlot;
     view.computed = spent(worker.computed);
-    // Of ordered groups the controller has seen each member's; of all else it has what daemons tell.
+    // For ordered groups the controller has seen each member's times; otherwise daemons report
+    // them.
     const bool by_daemon = job.groups() == nullptr && worker.waited.is_told();
     view.waited = by_daemon ? spent(worker.waited) : spent(worker.waiting);
     view.exchanged = by_daemon ? spent(worker.exchanged) : spent(worker.exchanging);
     view.loss = worker.loss;
     view.samples_per_s = worker.samples_per_s;
+    if (worker.training.is_told())
+        view.steps = {worker.training.done(), worker.training.total(), worker.training.left_s()};
+    view.residual = worker.residual;
     return view;
 }
 

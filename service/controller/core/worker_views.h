@@ -1,4 +1,5 @@
-// What status shows of a job's workers: how each is, how it spends its time, and who is slow.
+// Worker views: what status shows of a job's workers: their state, how they spend their time, and
+// which are slow.
 #pragma once
 
 #include "service/controller/core/job.h"
@@ -12,7 +13,7 @@ TimeSpent spent(const Times& times) {
 }
 
 WorkerView view_of(const Job& job, Rank rank);
-// Of all workers in the view, whose waits for groups it has already.
+// For all workers in the view, whose waits for groups must already be set.
 void add_doing(const Job& job, TimePoint now, JobView& view);
 void add_slowness(const Job& job, TimePoint now, JobView& view);
 

@@ -1,4 +1,4 @@
-// When a group counts as one that had to wait for another.
+// Conflicts: when a group counts as one that had to wait for another.
 #include <gtest/gtest.h>
 
 #include "service/controller/policies/planned_groups.h"
@@ -21,7 +21,7 @@ JobOptions options_of(Policy policy, uint32_t world, uint32_t group_size) {
     return options;
 }
 
-// Names the groups that the test tells it, in this order: the next one when a worker has none.
+// Plans the given groups in order: the next one when a worker has none.
 class ToldGroups final : public PlannedGroups {
   public:
     ToldGroups(const JobOptions& options, std::vector<std::vector<Rank>> told)
@@ -29,7 +29,7 @@ class ToldGroups final : public PlannedGroups {
         for (Rank rank = 0; rank < options.world; ++rank) add_member(rank, 1, now_);
     }
 
-    // The signals come one millisecond after another; the members of the groups that they complete.
+    // Sends signals one millisecond apart; returns the groups that they complete.
     std::vector<std::vector<Rank>> ready(const std::vector<Rank>& ranks) {
         std::vector<std::vector<Rank>> groups;
         std::vector<Signal> signals;
@@ -77,7 +77,7 @@ TEST(Conflicts, AGroupWaitsForAMemberThatExchangesElsewhere) {
     EXPECT_EQ(policy.conflicts(), 1U);
 }
 
-// 2 and then 3 wait for {1, 2, 3}, of which 1 has {0, 1} in front: one group, one conflict.
+// 2 and then 3 wait for {1, 2, 3}, while 1 has {0, 1} at the front: one group, one conflict.
 TEST(Conflicts, AGroupBehindAnOlderOneCountsOnceHoweverManyWait) {
     ToldGroups policy(options_of(Policy::prague_random, 4, 3), {{0, 1}, {1, 2, 3}});
     EXPECT_TRUE(policy.ready({0, 2, 3}).empty());
@@ -88,7 +88,7 @@ TEST(Conflicts, AGroupBehindAnOlderOneCountsOnceHoweverManyWait) {
     EXPECT_EQ(policy.conflicts(), 1U);
 }
 
-// The node of 0 has reported its part of {0, 1}; that of 1 will in a moment.
+// The node of 0 has reported its part of {0, 1}; the node of 1 reports soon.
 TEST(Conflicts, ThoseWhoLeaveTheSameGroupAreNotInEachOthersWay) {
     ToldGroups policy(options_of(Policy::full, 2, 2), {{0, 1}, {0, 1}});
     EXPECT_EQ(policy.ready({0, 1}).size(), 1U);
@@ -109,7 +109,7 @@ TEST(Conflicts, PartialReduceHasNone) {
     EXPECT_EQ(policy->conflicts(), 0U);
 }
 
-// ------------------------------------------------------------------------------- who waits for whom
+// ------------------------------------------------------------------------------ who waits for whom
 
 TEST(Incomplete, GroupsNameThoseWhoHaveNotCome) {
     ToldGroups policy(options_of(Policy::prague_random, 4, 2), {{0, 1}, {2, 3}});

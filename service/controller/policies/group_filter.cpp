@@ -5,7 +5,7 @@
 namespace pace::controller {
 namespace {
 
-constexpr uint32_t kDoublingsMax = 20;  // a million times the first hold is beyond any group_wait
+constexpr uint32_t kDoublingsMax = 20;  // 2^20 times the first hold exceeds any group_wait
 
 }  // namespace
 
@@ -16,7 +16,7 @@ bool GroupFilter::choose(const SignalQueue& queue, const SignalQueue::Line& line
     if (graph_.is_full() && graph_.components() > 1) {
         bool connects = connect(queue, line, size, ret_members);
         if (!connects && may_begin_hold(patience)) {
-            // A hold is rare enough to look at all that wait once more.
+            // A hold is rare enough to examine all waiting signals once more.
             checked_ = kNoRank;
             connects = connect(queue, line, size, ret_members);
         }
@@ -36,7 +36,7 @@ void GroupFilter::on_removed(const SignalQueue& queue, Rank rank) {
     }
 }
 
-// Whether the members, or those that it takes in their place, bridge components.
+// Whether the members bridge components, possibly after replacing some of them.
 bool GroupFilter::connect(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
                           std::vector<Rank>& ret_members) {
     const uint32_t spanned = components_among(ret_members);
@@ -44,7 +44,7 @@ bool GroupFilter::connect(const SignalQueue& queue, const SignalQueue::Line& lin
            take_bridging(queue, line, size, spanned, ret_members) || spanned > 1;
 }
 
-// Leaves the components' names in seen_.
+// Counts the components of the members and leaves the components' names in seen_.
 uint32_t GroupFilter::components_among(std::span<const Rank> members) {
     seen_.clear();
     for (const Rank rank : members) {
@@ -54,9 +54,9 @@ uint32_t GroupFilter::components_among(std::span<const Rank> members) {
     return static_cast<uint32_t>(seen_.size());
 }
 
-// The first signal, then the earliest of each component not in the group yet, then the earliest of
-// the others. False, with the members left as they are, if that spans no more than `spanned`
-// components.
+// Takes the first signal, then the earliest of each component not in the group yet, then the
+// earliest of the others. If that spans no more than `spanned` components, returns false and leaves
+// the members unchanged.
 bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Line& line,
                                 uint32_t size, uint32_t spanned, std::vector<Rank>& ret_members) {
     chosen_.assign(1, line.first);
@@ -86,9 +86,9 @@ bool GroupFilter::take_bridging(const SignalQueue& queue, const SignalQueue::Lin
     return true;
 }
 
-// A signal is looked at once. Looking at the whole queue for every group would be quadratic when it
-// is long, as after a restart; that a worker splits off while it waits is seen when it comes to the
-// front, or when a hold begins.
+// Each signal is examined once. Examining the whole queue for every group would be quadratic when
+// the queue is long, as after a restart. If a worker becomes disconnected while it waits, the
+// filter sees this when the signal reaches the front, or when a hold begins.
 Rank GroupFilter::first_unchecked(const SignalQueue& queue, const SignalQueue::Line& line) const {
     const bool valid = checked_ != kNoRank && checked_digest_ == line.digest;
     return queue.next(valid ? checked_ : line.first);
@@ -98,7 +98,7 @@ bool GroupFilter::may_begin_hold(Patience patience) const {
     return !hold_ && patience.most.count() > 0 && graph_.groups() >= next_hold_;
 }
 
-// True: keep holding.
+// True: the hold begins or continues.
 bool GroupFilter::hold(const SignalQueue::Line& line, TimePoint now, Patience patience) {
     if (may_begin_hold(patience)) {
         const int64_t longer = int64_t{1} << holds_in_vain_;

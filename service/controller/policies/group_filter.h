@@ -1,12 +1,13 @@
-// The group filter: verifies that the next group keeps the sync-graph connected, and if not, takes
-// signals that bridge its components (partial reduce, section 4, "group frozen avoidance").
+// GroupFilter: keeps the sync-graph connected by choosing signals that bridge its components
+// (partial reduce, section 4, "group frozen avoidance").
 //
-// Where we differ from the paper, which is silent: the first signal of the queue is always in the
-// group, so that bridging starves nobody; and when no waiting signal bridges, the group is held for
-// one. The signals behind it pass meanwhile, so that a hold costs P workers some time and nobody
-// else; a bridge that arrives is seen all the same. Groups are held once per window of T groups, at
-// first for as long as a few arrivals usually take; each hold in vain doubles the next, up to
-// `group_wait`, until something bridges again. docs/decisions/0007 says why.
+// The paper leaves two points open. First, the first signal of the queue is always in the group, so
+// that bridging starves nobody. Second, when no waiting signal bridges, the filter holds the group
+// until one arrives. Signals behind the held group pass it meanwhile, so that a hold delays only P
+// workers. A bridging signal that arrives during the hold is still seen. The filter holds at most
+// one group per window of T groups, at first for as long as a few arrivals usually take. Each hold
+// that brings no bridge doubles the next, up to `group_wait`, until a group bridges again.
+// docs/decisions/0007 gives the reasons.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +25,22 @@ class GroupFilter {
     GroupFilter(uint32_t world, uint32_t group_size, uint32_t window)
         : window_(window), graph_(world, group_size, window) {}
 
-    // How long a group may be held for a bridge; zero: not at all.
+    // How long a group may be held for a bridge: `first` initially, `most` after doublings. Zero:
+    // never.
     struct Patience {
         Duration first{};
         Duration most{};
     };
 
-    // Chooses `size` (at least 1) of the line's signals, which has as many. False: the first `size`
-    // are held until hold_deadline(), or until a signal that bridges arrives.
+    // Chooses `size` signals of the line. `size` is at least 1 and at most the line's size. False:
+    // the first `size` signals are held until hold_deadline(), or until a bridging signal arrives.
     bool choose(const SignalQueue& queue, const SignalQueue::Line& line, uint32_t size,
                 TimePoint now, Patience patience, std::vector<Rank>& ret_members);
 
-    // The group was ordered.
+    // Adds a group that the controller has ordered to the sync-graph.
     void record(std::span<const Rank> members) { graph_.add_group(members); }
 
-    // The line is no longer long enough for a group: there is nothing to hold.
+    // Ends the digest's hold: its line is no longer long enough for a group.
     void end_hold(uint32_t digest) {
         if (is_holding(digest)) hold_.reset();
     }
@@ -72,13 +74,14 @@ class GroupFilter {
     uint32_t window_;
     SyncGraph graph_;
     std::optional<Hold> hold_;
-    Rank checked_ = kNoRank;  // signals up to this one bridged nothing when they were looked at
-    uint32_t checked_digest_ = 0;  // of whose line
-    uint64_t next_hold_ = 0;       // groups that must have entered before another hold
-    uint32_t holds_in_vain_ = 0;   // since something bridged
+    // The signals of checked_digest_ up to this rank bridged nothing when they were examined.
+    Rank checked_ = kNoRank;
+    uint32_t checked_digest_ = 0;
+    uint64_t next_hold_ = 0;      // least group count before another hold
+    uint32_t holds_in_vain_ = 0;  // holds without a bridge since the last bridge
     uint64_t bridged_ = 0;
-    std::vector<uint32_t> seen_;  // scratch: names of components
-    std::vector<Rank> chosen_;    // scratch: members with bridges
+    std::vector<uint32_t> seen_;  // scratch: component names
+    std::vector<Rank> chosen_;    // scratch: members of a bridging group
 };
 
 }  // namespace pace::controller

@@ -6,8 +6,7 @@
 namespace pace::controller {
 namespace {
 
-// Guesses, for a job of which nothing is known yet: its first step may compile kernels or read a
-// data set.
+// Guesses for a job without measurements: its first step may compile kernels or read a data set.
 constexpr Duration kWaitAtFirst = std::chrono::seconds(1);
 constexpr Duration kFrozenAtFirst = std::chrono::seconds(30);
 
@@ -53,7 +52,7 @@ Duration GroupWait::usual() const {
 }
 
 Duration GroupWait::learnt() const {
-    // Two deviations: a guess between filling groups and not waiting for the slowest.
+    // Two deviations: a guess that balances full groups against waiting for the slowest worker.
     const double ns = group_size_ * (gap_mean_ns_ + 2 * gap_deviation_ns_);
     const Duration most = kStepsMax * median_step_;
     if (ns >= static_cast<double>(most.count())) return most;

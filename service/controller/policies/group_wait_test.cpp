@@ -47,7 +47,7 @@ TEST(GroupWait, FollowsTheUsualGapBetweenArrivals) {
 TEST(GroupWait, DoesNotFeedOnItsOwnWaits) {
     GroupWait wait(3, {});
     TimePoint now{};
-    // Two workers step 10 ms; the group of three never fills and closes after the wait.
+    // Two workers take steps of 10 ms; the group of three never fills, and closes after the wait.
     for (int i = 0; i < 200; ++i) {
         now += milliseconds(10);
         wait.on_arrival(now);

@@ -36,9 +36,9 @@ void InterIntra::join_any(std::vector<Ranks>& groups, Rank rank) {
     groups[random_.below(groups.size())].push_back(rank);
 }
 
-// --------------------------------------------------------------------------------------- two levels
+// -------------------------------------------------------------------------------------- two levels
 
-// The node's head worker is the first.
+// The first worker of a node is its head worker.
 void InterIntra::add_node(Inter& inter, const Ranks& node) {
     inter.heads.push_back(node.front());
     if (node.size() == 2) {
@@ -72,7 +72,7 @@ std::vector<InterIntra::Ranks> InterIntra::over_nodes(std::vector<Ranks> nodes) 
     return plan;
 }
 
-// ------------------------------------------------------------------------------------- three levels
+// ------------------------------------------------------------------------------------ three levels
 
 std::vector<InterIntra::Ranks> InterIntra::over_zones(std::vector<Zone> zones) {
     std::vector<Ranks> plan;
@@ -88,7 +88,7 @@ std::vector<InterIntra::Ranks> InterIntra::over_zones(std::vector<Zone> zones) {
     return plan;
 }
 
-// The zone's head is its first node's.
+// The head of a zone is the head of its first node.
 void InterIntra::add_zone(Inter& among, const Zone& zone) {
     std::vector<Ranks> groups;
     const Ranks strays = without_head(zone, groups);
@@ -104,8 +104,8 @@ void InterIntra::add_zone(Inter& among, const Zone& zone) {
     for (Ranks& group : groups) among.within.push_back(std::move(group));
 }
 
-// Divides all of the zone but its head; gives those who would be alone, two at most: a single one beside the head, and the
-// only one of the only other node.
+// Divides all workers of the zone except its head. Returns the workers that would be alone, at most
+// two: a single worker on the head's node, and a single worker on the only other node.
 InterIntra::Ranks InterIntra::without_head(const Zone& zone, std::vector<Ranks>& ret_within) {
     Ranks strays;
     const auto divide_or_stray = [&](const Ranks& ranks) {
@@ -116,7 +116,7 @@ InterIntra::Ranks InterIntra::without_head(const Zone& zone, std::vector<Ranks>&
         }
     };
     divide_or_stray(Ranks(zone.front().begin() + 1, zone.front().end()));
-    // The head of an only other node has no head to meet: he stays in his node.
+    // If there is one other node, its head has no head to meet and stays with its own node.
     if (zone.size() == 2) divide_or_stray(zone.back());
     if (zone.size() > 2) end_inter(inter_of(std::span(zone).subspan(1)), ret_within);
     return strays;
@@ -136,7 +136,8 @@ void InterIntra::within_zone(const Zone& zone, std::vector<Ranks>& ret_plan) {
     }
 }
 
-// One who is alone on his node is with those who are, or as with another node's workers of his zone.
+// A worker that is alone on its node is grouped with other such workers. If there are none, the
+// worker joins a group of another node of its zone.
 void InterIntra::within_nodes(const Zone& zone, std::vector<Ranks>& ret_plan) {
     std::vector<Ranks> groups;
     Ranks alone;

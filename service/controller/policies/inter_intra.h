@@ -1,8 +1,9 @@
-// InterIntra: who is in a group with whom when workers are divided by where they are (Luo et al., Prague, ASPLOS 2020,
-// section 5.2), and our third level, for nodes that lie in several zones.
+// InterIntra: divides workers into groups by their place (Luo et al., Prague, ASPLOS 2020, section
+// 5.2), with a third level, which is ours, for nodes in several zones.
 //
-// A plan is a list of groups in their order; a worker that is in several takes them in that order. All is drawn at
-// random. Groups are of group_size; of more where somebody would be alone otherwise.
+// A plan is a list of groups in order. A worker in several groups takes them in this order. All
+// choices are random. Groups have group_size members, or more where a worker would otherwise be
+// alone.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +19,34 @@ namespace pace::controller {
 class InterIntra {
   public:
     using Ranks = std::vector<Rank>;
-    using Zone = std::vector<Ranks>;  // its nodes' workers
+    using Zone = std::vector<Ranks>;  // workers of each of the zone's nodes
 
     InterIntra(uint32_t group_size, base::Random& random)
         : group_size_(group_size), random_(random) {}
 
-    // Into groups, each worker in one.
+    // Divides the workers into groups, each worker in exactly one.
     std::vector<Ranks> divide(Ranks ranks);
 
-    // Figure 12. Inter: each node's *head worker* with those of other nodes, the others within their node; one who
-    // would be alone goes with his head worker: their node sends one stream either way. Intra: each node.
+    // Two phases (Figure 12). Inter: each node's *head worker* is grouped with heads of other
+    // nodes, and the other workers within their node. A worker that would be alone joins its head's
+    // group: the node sends one stream either way. Intra: each node is one group.
     std::vector<Ranks> over_nodes(std::vector<Ranks> nodes);
 
-    // First each zone's *head* with those of other zones, the other nodes' heads within their zone, all others within
-    // their node; then all nodes' heads within their zone, the others within their node; then each node.
+    // Three phases. First each zone's *head* is grouped with heads of other zones, the other nodes'
+    // heads within their zone, and all other workers within their node. Then all nodes' heads are
+    // grouped within their zone, and the others within their node. Last, each node is one group.
     //
-    // So one worker of each zone has one exchange across zones. What it brought reaches, in the plan's other groups, the
-    // heads of its zone's nodes and then all their workers. A second one goes with it only if its zone has nobody
-    // else for him. Each worker gets three groups, but one alone in its zone the first one only.
+    // So one worker of each zone has one exchange across zones. Later groups of the plan carry the
+    // result to the heads of the zone's nodes and then to all their workers. A second worker joins
+    // the zone's head only if the zone has nobody else for that worker. Each worker gets three
+    // groups; a worker that is alone in its zone gets the first one only.
     std::vector<Ranks> over_zones(std::vector<Zone> zones);
 
   private:
-    // The inter phase as it grows, node by node.
+    // The inter phase while nodes are added one by one.
     struct Inter {
         Ranks heads;
-        std::map<Rank, Rank> beside;  // by head: the one who would be alone
+        std::map<Rank, Rank> beside;  // head -> the worker that would be alone
         std::vector<Ranks> within;
     };
 

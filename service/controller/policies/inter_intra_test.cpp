@@ -14,7 +14,6 @@ using Ranks = InterIntra::Ranks;
 using Zone = InterIntra::Zone;
 using Plan = std::vector<Ranks>;
 
-// Where a worker is.
 struct Place {
     size_t zone = 0;
     size_t node = 0;
@@ -24,7 +23,7 @@ struct Topology {
     std::vector<Zone> zones;
     std::map<Rank, Place> places;
 
-    // Workers of each node of each zone.
+    // The number of workers of each node of each zone.
     explicit Topology(const std::vector<std::vector<size_t>>& workers) {
         Rank next = 0;
         size_t node_number = 0;
@@ -53,7 +52,7 @@ struct Topology {
     }
 };
 
-// The plan, each group sorted, by the order of each worker's turns.
+// The plan by each worker's turns, each group sorted.
 std::vector<Plan> turns_of(const Plan& plan) {
     std::vector<Plan> turns;
     std::map<Rank, size_t> taken;
@@ -69,7 +68,7 @@ std::vector<Plan> turns_of(const Plan& plan) {
     return turns;
 }
 
-// Members of groups across zones.
+// Counts the members of groups across zones.
 size_t far_members(const Topology& topology, const Plan& plan) {
     size_t members = 0;
     for (const Ranks& group : plan)
@@ -85,7 +84,7 @@ TEST(InterIntra, TwoZonesOfTwoNodesOfTwoWorkers) {
         const Plan plan = InterIntra(2, random).over_zones(topology.zones);
         const std::vector<Plan> turns = turns_of(plan);
         ASSERT_EQ(turns.size(), 3U) << seed;
-        // Head with head; of each zone, the other node's two and the one beside the head.
+        // The heads meet. In each zone, the other node's two workers meet the one beside the head.
         ASSERT_EQ(turns[0].size(), 3U) << seed;
         for (const Ranks& group : turns[0]) {
             const bool is_far = topology.zones_of(group).size() == 2;
@@ -97,13 +96,13 @@ TEST(InterIntra, TwoZonesOfTwoNodesOfTwoWorkers) {
     }
 }
 
-// What a zone's head brings reaches every worker of its zone within the plan.
+// The result of a zone head's exchange reaches every worker of its zone within the plan.
 TEST(InterIntra, WhatCrossesReachesEveryoneInThePlan) {
     const Topology topology({{4, 3, 4}, {3, 3, 5}, {4}});
     base::Random random(5);
     for (int i = 0; i < 50; ++i) {
         const Plan plan = InterIntra(3, random).over_zones(topology.zones);
-        // By worker: the zones whose models are in his own.
+        // For each worker, the zones whose models are in its model.
         std::map<Rank, std::set<size_t>> heard;
         for (const auto& [rank, place] : topology.places) heard[rank] = {place.zone};
         for (const Ranks& group : plan) {
@@ -134,7 +133,7 @@ TEST(InterIntra, ZonesOfOneWorkerEachAreAFlatDivision) {
     EXPECT_EQ(plan[0].size() + plan[1].size(), 5U);
 }
 
-// Two workers of one zone are its head and one for whom the zone has nobody else.
+// If a zone has two workers, one is its head and the zone has nobody else for the other.
 TEST(InterIntra, OneWithNobodyElseInHisZoneGoesWithItsHead) {
     for (const auto& workers : {std::vector<size_t>{2}, std::vector<size_t>{1, 1}}) {
         const Topology topology({workers, {3}});
@@ -169,7 +168,7 @@ void check_everyone_has_a_group(const Topology& topology, const Plan& plan) {
     }
 }
 
-// One of each zone, but of one with two workers both.
+// One worker of each zone crosses; in a zone with two workers, both do.
 void check_who_crosses(const Topology& topology, const Plan& plan) {
     std::vector<size_t> crossing(topology.zones.size());
     for (const Ranks& group : plan)
@@ -182,7 +181,7 @@ void check_who_crosses(const Topology& topology, const Plan& plan) {
     }
 }
 
-// Each level is of group_size: a worker may be beside, and one more may join.
+// Each level has groups of group_size; a worker may be beside each head, and one more may join.
 void check_sizes(const Topology& topology, const Plan& plan, size_t group_size) {
     for (const Ranks& group : plan) {
         if (topology.nodes_of(group).size() == 1) continue;

@@ -94,7 +94,7 @@ void LinkCutForest::make_root(Index x) {
     push(x);
 }
 
-// Cuts x from the path above it. x must be at the top of its splay tree.
+// Cuts x from the path above. x must be at the top of its splay tree.
 void LinkCutForest::detach_above(Index x) {
     const Index above = nodes_[x].child[0];
     nodes_[above].parent = 0;
@@ -110,7 +110,7 @@ uint32_t LinkCutForest::tree_of(uint32_t vertex) {
         x = nodes_[x].child[0];
         push(x);
     }
-    // The root is splayed to pay for the walk; without it the amortized bound is lost.
+    // Splaying the root pays for the walk; otherwise the amortized bound is lost.
     splay(x);
     return x;
 }
@@ -119,8 +119,8 @@ uint32_t LinkCutForest::oldest_edge(uint32_t u, uint32_t v) {
     if (u == v) return kNoEdge;
     make_root(vertex_node(u));
     access(vertex_node(v));
-    // make_root left u at the top of its splay tree; it has a parent now only if v's path runs
-    // through it.
+    // make_root left u at the top of its splay tree. u has a parent now only if v's path includes
+    // u.
     if (nodes_[vertex_node(u)].parent == 0) return kNoEdge;
     return nodes_[vertex_node(v)].oldest - vertices_ - 1;
 }

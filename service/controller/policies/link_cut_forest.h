@@ -1,10 +1,10 @@
 // LinkCutForest: a forest under links and cuts, each in O(log n) amortized (Sleator and Tarjan,
-// 1983), with the oldest edge on a path and the weight of a tree.
+// 1983), which finds the oldest edge on a path and the weight of a tree.
 //
-// The sync-graph keeps in it the maximum spanning forest by recency of the recent groups. Edges are
-// nodes of their own, so that the oldest edge on a path is an aggregate of the splay tree that
-// represents the path. The weight of a tree sums over its virtual subtrees as well; a tree counts
-// in `trees()` while its weight is not zero.
+// The sync-graph keeps the maximum spanning forest by recency of the recent groups in this class.
+// Each edge is a node, so that the oldest edge on a path is an aggregate of the path's splay tree.
+// A tree's weight includes its virtual subtrees. `trees()` counts the trees whose weight is not
+// zero.
 #pragma once
 
 #include <array>
@@ -41,13 +41,14 @@ class LinkCutForest {
     using Index = uint32_t;
     struct Node {
         std::array<Index, 2> child{};
-        Index parent =
-            0;  // in the splay tree, or of the path (then the parent does not know the child)
+        // The parent in the splay tree, or the path parent, which does not have this node as a
+        // child.
+        Index parent = 0;
         Index oldest = 0;   // node with the smallest time in the splay subtree
         uint32_t own = 0;   // weight of this vertex
-        uint32_t hung = 0;  // weight of what hangs below by path parents
+        uint32_t hung = 0;  // weight of the subtrees attached by path parents
         uint32_t sum = 0;   // own, hung, and both children's sums
-        bool flip = false;  // the subtree is to be read mirrored
+        bool flip = false;  // the children of the subtree are to be swapped
         uint64_t time = ~uint64_t{0};
     };
 
@@ -65,7 +66,7 @@ class LinkCutForest {
     uint32_t vertices_;
     uint32_t trees_ = 0;
     std::vector<Node> nodes_;
-    std::vector<std::array<uint32_t, 2>> ends_;  // of each edge; equal when it is not linked
+    std::vector<std::array<uint32_t, 2>> ends_;  // ends of each edge; equal when not linked
     std::vector<Index> path_;                    // scratch of splay
 };
 

@@ -1,11 +1,14 @@
-// AD-PSGD (Lian et al., ICML 2018) on a communication graph: pairs of neighbours, on what the planned groups share
-// (planned_groups.h). Without a graph, any two are neighbours, and RandomGroups of two are the same.
+// NeighbourPairs: AD-PSGD (Lian et al., ICML 2018) on a communication graph, built on PlannedGroups
+// (planned_groups.h). Without a graph any two workers are neighbours, and RandomGroups of two do
+// the same.
 //
-// Whoever is in no pair gets one with a neighbour drawn from those that are neither gone nor frozen. One whose neighbours all are
-// gets its own model back at once, as if it were alone in the job: it waits for nobody, and goes on until one of them is back.
+// A worker in no pair is paired with a random neighbour that is neither gone nor frozen. If all its
+// neighbours are gone or frozen, the worker gets its own model back at once, as if it were alone in
+// the job. It waits for nobody and continues in this way until a neighbour is back.
 //
-// The paper needs a bipartite graph, whose two sides take turns, to keep workers from waiting in a circle. Here the order of
-// the plans does that, on any graph: the hub of a star takes its leaves one by one, in the order in which they asked.
+// The paper needs a bipartite graph, whose two sides take turns, to keep workers from waiting in a
+// circle. Here the order of the plans prevents such circles on any graph: the hub of a star takes
+// its leaves one by one, in the order of their requests.
 #pragma once
 
 #include <vector>
@@ -17,7 +20,7 @@ namespace pace::controller {
 
 class NeighbourPairs final : public PlannedGroups {
   public:
-    // Options as check() returns them, with edges.
+    // Takes options as check() returns them, with edges.
     NeighbourPairs(const JobOptions& options, uint64_t seed);
 
   private:

@@ -1,4 +1,5 @@
-// Pairs of neighbours, on graphs of many shapes, while workers die, freeze, come back and take their signals back.
+// Neighbour pairs: graphs of many shapes, while workers die, freeze, return and take their signals
+// back.
 #include "service/controller/policies/neighbour_pairs.h"
 
 #include <algorithm>
@@ -61,7 +62,8 @@ std::vector<Graph> graphs_of(uint32_t world, base::Random& random) {
     return graphs;
 }
 
-// Workers under a clock of milliseconds: each computes, signals, waits, exchanges, again and again; some go and come back.
+// Simulates workers in steps of a millisecond: each computes, signals, waits and exchanges in a
+// loop; some leave and return.
 class Town {
   public:
     Town(const Graph& graph, uint32_t world, uint64_t seed)
@@ -79,7 +81,8 @@ class Town {
         }
     }
 
-    // With `churn`, somebody dies, freezes, returns, or takes its signal back every few milliseconds.
+    // With `churn`, some worker dies, freezes, returns, or takes its signal back every few
+    // milliseconds.
     void run(int milliseconds_long, bool churn) {
         for (int i = 0; i < milliseconds_long; ++i) {
             now_ += milliseconds(1);
@@ -109,9 +112,9 @@ class Town {
     enum class Phase : uint8_t { away, computing, waiting, exchanging };
     struct Worker {
         Phase phase = Phase::away;
-        bool stopped = false;  // its process: it stays where it is
+        bool stopped = false;  // the process is stopped and does nothing
         uint64_t pace = 1;
-        uint64_t left = 0;  // milliseconds of the phase
+        uint64_t left = 0;  // milliseconds left of the phase
         TimePoint since;
         uint64_t groups = 0;
         uint64_t alone = 0;
@@ -200,11 +203,11 @@ TEST(NeighbourPairs, OnEveryGraphPairNeighboursAndStarveNobody) {
             Town town(graph, world, world);
             town.run(3000, false);
             for (Rank rank = 0; rank < world; ++rank) {
-                // The hub of a star has a turn every 12 ms or so, and each leaf its share of them.
+                // The hub of a star has a turn every 12 ms or so; each leaf gets its share of them.
                 EXPECT_GE(town.groups_of(rank), 3000 / (12 * world)) << "rank " << rank;
                 EXPECT_EQ(town.alone_of(rank), 0U) << "rank " << rank;
             }
-            // The last of a star waits for the hub's other leaves, ten milliseconds each at most.
+            // A star's last leaf waits for the hub's other leaves, at most ten milliseconds each.
             EXPECT_LE(town.longest_wait(), milliseconds(20) * world);
         }
     }
@@ -220,7 +223,7 @@ TEST(NeighbourPairs, OnEveryGraphGoOnWhoeverComesAndGoes) {
             Town town(graph, world, seed);
             town.run(3000, true);
             town.bring_all_back();
-            town.run(1500, false);  // whoever was stopped without a word is noticed in a second
+            town.run(1500, false);  // a worker stopped silently is noticed in a second
             town.forget_waits();
             std::vector<uint64_t> before;
             for (Rank rank = 0; rank < world; ++rank) before.push_back(town.groups_of(rank));
@@ -249,7 +252,7 @@ TEST(NeighbourPairs, AWorkerWithoutNeighboursGetsItsOwnModelUntilOneIsBack) {
     EXPECT_EQ(town.alone_of(0), alone);
 }
 
-// All leaves wait in pairs with the hub when it dies: each is let go, nobody is left behind.
+// All leaves wait in pairs with the hub when it dies: each leaf is released.
 TEST(NeighbourPairs, APairIsReleasedWhenItsOtherMemberDies) {
     for (const bool frozen : {false, true}) {
         const auto policy = make_policy(pairs_on({0, 1, 0, 2, 0, 3}, 4), 1);

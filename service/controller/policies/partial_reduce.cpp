@@ -40,7 +40,7 @@ void PartialReduce::begin_computing(Rank rank, TimePoint now) {
     latest_computing_ = rank;
 }
 
-// A frozen member has left the list of the computing already.
+// A frozen member has already left the list of computing members.
 void PartialReduce::end_computing(Rank rank) {
     const MemberState& member = members_[rank];
     if (member.phase != Phase::computing || member.frozen) return;
@@ -84,9 +84,9 @@ uint32_t PartialReduce::counted_of(uint32_t digest) const {
     return kind == counted_by_digest_.end() ? 0 : kind->second;
 }
 
-// A kind becomes the main one when it is twice the last one: counting all anew costs as much as
-// there are members, and so may not happen at every signal where workers average two kinds of
-// buffers in turn.
+// A digest becomes the main one when it has twice the members of the present one. Recounting costs
+// as much as there are members, and so must not happen at every signal when workers average two
+// kinds of buffers in turn.
 bool PartialReduce::is_main_kind(uint32_t digest) {
     if (main_digest_ == digest) return true;
     if (main_digest_ && counted_of(digest) < 2 * counted_of(*main_digest_)) return false;
@@ -106,7 +106,7 @@ GroupPolicy::Received PartialReduce::add_signal(const Signal& signal) {
     MemberState& member = members_[signal.rank];
     if (member.phase == Phase::absent || member.phase == Phase::waiting) return Received::refused;
     end_computing(signal.rank);
-    // An exchange that was aborted, or whose end the signal implies, is followed by no step.
+    // An exchange that was aborted, or that the signal itself ended, gives no step to measure.
     if (member.phase == Phase::computing && member.has_exchanged && signal.arrived > member.since) {
         wait_.on_step(signal.arrived - member.since);
     }
@@ -123,8 +123,8 @@ bool PartialReduce::leave_queue(Rank rank) {
     return true;
 }
 
-// Counts the member, thawed if need be, under its digest. True if the digest is new for it and most
-// others use another.
+// Counts the member, unfrozen if necessary, under its digest. True if the digest is new for the
+// member and most others use another.
 bool PartialReduce::note_digest(Rank rank, uint32_t digest) {
     MemberState& member = members_[rank];
     const bool news = !member.has_digest || member.digest != digest;
@@ -160,13 +160,13 @@ uint32_t PartialReduce::full_size() const {
     return std::min(group_size_, counted_);
 }
 
-// The smallest group that group_wait closes: only the own kind can fill it.
+// The smallest group that group_wait closes: only workers of the same digest can fill it.
 uint32_t PartialReduce::least_size(uint32_t digest) const {
     return std::min(group_min_, counted_of(digest) + counted_without_digest_);
 }
 
-// How many of `size` signals of a digest, the earliest of them `first`, form a group now; 0 if none
-// is due.
+// How many of `size` signals of a digest form a group now; 0 if none is due. `first` is the
+// earliest signal.
 uint32_t PartialReduce::size_due(uint32_t digest, Rank first, uint32_t size, TimePoint now) const {
     const uint32_t full = full_size();
     if (size >= full) return full;
@@ -185,7 +185,7 @@ bool PartialReduce::next_group(TimePoint now, std::vector<Signal>& ret_group) {
     return false;
 }
 
-// Chooses the next group of the line. False if none is due, or if it is held.
+// Chooses the next group of the line. False if no group is due, or if the group is held.
 bool PartialReduce::choose(const SignalQueue::Line& line, TimePoint now) {
     const uint32_t size = size_due(line.digest, line.first, line.size, now);
     if (size == 0) {
@@ -197,14 +197,14 @@ bool PartialReduce::choose(const SignalQueue::Line& line, TimePoint now) {
         queue_.take(line.first, size, chosen_);
         return true;
     }
-    // A group that has waited for more members already is not held for better ones.
+    // A smaller group has already waited for more members, and is not held for a bridge as well.
     const bool full = size == full_size();
     const GroupFilter::Patience patience =
         full ? GroupFilter::Patience{wait_.usual(), wait_.wait()} : GroupFilter::Patience{};
     return filter_.choose(queue_, line, size, now, patience, chosen_);
 }
 
-// The earliest signal that is not of the held group; kNoRank if there is none, or nothing is held.
+// The earliest signal behind the held group; kNoRank if there is none or no group is held.
 Rank PartialReduce::first_behind_held(const SignalQueue::Line& line) const {
     const uint32_t held = full_size();
     if (!filter_.is_holding(line.digest) || line.size <= held) return kNoRank;
@@ -213,7 +213,7 @@ Rank PartialReduce::first_behind_held(const SignalQueue::Line& line) const {
     return rank;
 }
 
-// While a group is held, those behind it, none of whom bridges, pass.
+// While a group is held, the signals behind it, none of which bridges, pass.
 bool PartialReduce::choose_behind_held(const SignalQueue::Line& line, TimePoint now) {
     const Rank first = first_behind_held(line);
     if (first == kNoRank) return false;

@@ -1,14 +1,14 @@
-// Partial reduce: signal queue, group filter and close rule of the paper's controller (Algorithm 2
+// PartialReduce: signal queue, group filter and close rule of the paper's controller (Algorithm 2
 // and section 4).
 //
-// When P signals of one digest wait, they form a group. `group_wait` closes a smaller one, of at
-// least `group_min`. P and `group_min` never ask for more workers than there are: the dead, the
-// suspended and the *frozen*, who have not signalled for ten median steps and a second, do not
-// count, so that a worker alone gets its own model back at once.
+// P waiting signals of one digest form a group. `group_wait` closes a smaller group, of at least
+// `group_min`. P and `group_min` are limited to the number of *counted* workers, so that a lone
+// worker gets its own model back at once. Dead, suspended and *frozen* workers do not count. A
+// frozen worker has not signalled for ten median steps and at least a second.
 //
-// The filter keeps the *main kind* connected: the digest of most members, with those that have not
-// signalled yet. A worker of another digest, which can average with none of them, is nobody's
-// bridge; it and its kin group first come, first served.
+// The filter keeps the *main kind* connected: the workers with the most common digest, and those
+// that have not signalled yet. A worker of another digest can average with none of them, and so
+// never bridges. Workers of other digests form groups in order of arrival.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace pace::controller {
 
 class PartialReduce final : public GroupPolicy {
   public:
-    // Options as check() returns them: defaults filled in.
+    // Takes options as check() returns them, with defaults filled in.
     explicit PartialReduce(const JobOptions& options);
 
     void add_member(Rank rank, NodeId node, TimePoint now) override;
@@ -49,11 +49,12 @@ class PartialReduce final : public GroupPolicy {
         Phase phase = Phase::absent;
         bool frozen = false;
         bool has_digest = false;
-        bool has_exchanged =
-            false;            // `since` is the end of an exchange, so that a step can be measured
+        // Whether `since` is the end of an exchange, so that a step can be measured.
+        bool has_exchanged = false;
         uint32_t digest = 0;  // of its last signal
         TimePoint since;
-        Rank earlier = kNoRank;  // neighbours among the computing, in the order in which they began
+        // The neighbours in the list of computing members, ordered by when they began to compute.
+        Rank earlier = kNoRank;
         Rank later = kNoRank;
     };
 

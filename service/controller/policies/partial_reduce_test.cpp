@@ -24,7 +24,7 @@ JobOptions options_for(uint32_t world, uint32_t group_size) {
 
 using Received = GroupPolicy::Received;
 
-// A policy under a clock in milliseconds.
+// Runs a policy under a clock in milliseconds.
 class PartialReduceTest : public ::testing::Test {
   protected:
     void start(const JobOptions& options) {
@@ -36,7 +36,7 @@ class PartialReduceTest : public ::testing::Test {
     }
     void pass(int ms) { now_ += milliseconds(ms); }
 
-    // The next group's members in order, empty if none is due.
+    // The members of the next group, sorted; empty if none is due.
     std::vector<Rank> group() {
         std::vector<Signal> signals;
         std::vector<Rank> ranks;
@@ -49,7 +49,7 @@ class PartialReduceTest : public ::testing::Test {
     void release(const std::vector<Rank>& ranks) {
         for (const Rank rank : ranks) policy_->release(rank, now_);
     }
-    // Steps of `ms` for all members, so that the policy knows a median.
+    // All members take a step of `ms`, so that the policy knows a median.
     void step_together(const std::vector<Rank>& ranks, int ms) {
         pass(ms);
         for (const Rank rank : ranks) {
@@ -161,7 +161,7 @@ TEST_F(PartialReduceTest, GivesUpOnAWorkerThatHasFrozen) {
     pass(10);
     ready(0);
     EXPECT_EQ(group(), Ranks{});
-    // Ten median steps are less than the second that counts at least.
+    // Ten median steps are shorter than the minimum of a second.
     pass(989);
     EXPECT_EQ(group(), Ranks{});
     pass(1);
@@ -172,8 +172,8 @@ TEST_F(PartialReduceTest, GivesUpOnAWorkerThatHasFrozen) {
     EXPECT_FALSE(policy_->is_frozen(1));
 }
 
-// Workers 0, 1 step in phase and 2, 3 half a step later: without the filter 0 would meet only 1 for
-// ever.
+// Workers 0 and 1 step in phase, and 2 and 3 half a step later. Without the filter 0 would meet
+// only 1 forever.
 TEST_F(PartialReduceTest, PreventsTwoPairsThatNeverMeet) {
     start(options_for(4, 2));
     std::vector<Ranks> groups;
@@ -195,7 +195,7 @@ TEST_F(PartialReduceTest, PreventsTwoPairsThatNeverMeet) {
     }
     const auto crosses = [](const Ranks& g) { return (g[0] < 2) != (g[1] < 2); };
     EXPECT_GE(std::count_if(groups.begin(), groups.end(), crosses), 3);
-    // Within any window of T = 6 groups after the first there is a bridge.
+    // Any window of T = 6 groups after the first contains a bridge.
     for (size_t first = 1; first + 6 < groups.size(); ++first) {
         EXPECT_TRUE(std::any_of(groups.begin() + static_cast<std::ptrdiff_t>(first),
                                 groups.begin() + static_cast<std::ptrdiff_t>(first + 7), crosses));
@@ -215,8 +215,7 @@ TEST_F(PartialReduceTest, HoldsAGroupForABridgeAtMostGroupWait) {
     EXPECT_LE(*policy_->next_deadline(), now_ + milliseconds(50));
     now_ = *policy_->next_deadline();
     EXPECT_EQ(group(), (Ranks{0, 1}));
-    // The next hold is a window of groups away: the others must not be made to wait for a straggler
-    // every time.
+    // The next hold is a window of groups away: a straggler must not delay the others every time.
     release({0, 1});
     pass(5);
     ready(0);
@@ -224,7 +223,7 @@ TEST_F(PartialReduceTest, HoldsAGroupForABridgeAtMostGroupWait) {
     EXPECT_EQ(group(), (Ranks{0, 1}));
 }
 
-// Decision 0007: group_wait bounds the whole of a worker's waiting for better company.
+// Decision 0007: group_wait limits all of a worker's waiting for better members.
 TEST_F(PartialReduceTest, DoesNotHoldASmallGroupThatHasWaitedAlready) {
     start(options_for(5, 3));
     for (int i = 0; i < 4; ++i) step_together({0, 1, 2}, 5);  // the window of T = 4 is full
@@ -236,7 +235,7 @@ TEST_F(PartialReduceTest, DoesNotHoldASmallGroupThatHasWaitedAlready) {
     EXPECT_EQ(policy_->next_deadline(), now_ + milliseconds(50));
     pass(50);
     EXPECT_EQ(group(), (Ranks{0, 1}));
-    // A full one in its place would have been held.
+    // A full group would have been held here.
     release({0, 1});
     pass(5);
     for (const Rank rank : {0U, 1U, 2U}) ready(rank);
@@ -246,7 +245,7 @@ TEST_F(PartialReduceTest, DoesNotHoldASmallGroupThatHasWaitedAlready) {
 
 TEST_F(PartialReduceTest, LetsOthersPassAGroupThatIsHeld) {
     start(options_for(8, 2));
-    // The first six are one component, by three pairs that change partners; 6 and 7 are slow.
+    // The first six are one component, as three pairs that change partners; 6 and 7 are slow.
     const std::vector<Rank> order = {0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 0};
     for (int i = 0; i < 4; ++i) {
         for (const Rank rank : order) {
@@ -335,7 +334,7 @@ TEST_F(PartialReduceTest, NeverHoldsForAWorkerThatIsDeadOrFrozen) {
     EXPECT_EQ(group(), (Ranks{0, 1}));
 }
 
-// Worker 3 averages other buffers: nobody else can average with it, so that nobody waits for it.
+// Worker 3 averages other buffers: nobody can average with it, so nobody waits for it.
 TEST_F(PartialReduceTest, NeverHoldsForAWorkerOfAnotherKind) {
     start(options_for(4, 2));
     EXPECT_EQ(ready(0), Received::queued);
@@ -361,7 +360,7 @@ TEST_F(PartialReduceTest, NeverHoldsForAWorkerOfAnotherKind) {
 TEST_F(PartialReduceTest, KeepsConnectedWhateverKindMostAre) {
     start(options_for(4, 2));
     for (int i = 0; i < 6; ++i) step_together({0, 1}, 5);
-    // All turn to other buffers, and go on apart.
+    // All workers switch to other buffers, and continue in separate pairs.
     constexpr uint32_t kOther = 99;
     std::vector<Ranks> groups;
     for (int i = 0; i < 20; ++i) {

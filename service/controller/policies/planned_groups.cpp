@@ -105,7 +105,7 @@ GroupPolicy::Received PlannedGroups::add_signal(const Signal& signal) {
     return stray ? Received::stray : Received::queued;
 }
 
-// True if the digest is new for the worker and not that of most.
+// True if the digest is new for the worker and most others use another.
 bool PlannedGroups::note_digest(const Signal& signal) {
     Member& member = at(signal.rank);
     if (member.digest == signal.digest) return false;
@@ -141,7 +141,7 @@ void PlannedGroups::release(Rank rank, TimePoint now) {
 
 // ------------------------------------------------------------------------------------------- plans
 
-// The worker waits: it gets a group if it has none.
+// The worker waits. Plans a group for the worker if it has none.
 void PlannedGroups::provide(Rank rank) {
     if (at(rank).buffer.empty()) plan(rank);
     if (at(rank).buffer.empty()) return;
@@ -150,7 +150,7 @@ void PlannedGroups::provide(Rank rank) {
     check(front);
 }
 
-// `first` waits with the group in front.
+// Called when `first` waits with the group at the front of its buffer.
 void PlannedGroups::note_conflict(PlanId id, Rank first) {
     Plan& plan = plans_.at(id);
     if (std::exchange(plan.is_awaited, true)) return;
@@ -211,7 +211,7 @@ void PlannedGroups::leave_ready(Rank rank) {
     std::erase_if(ready_, [](const std::vector<Rank>& group) { return group.empty(); });
 }
 
-// Runs the group if all its members are there.
+// Runs the group if all its members wait with it at the front.
 void PlannedGroups::check(PlanId id) {
     const std::vector<Rank>& members = plans_.at(id).members;
     const bool all = std::all_of(members.begin(), members.end(), [&](Rank rank) {
@@ -249,7 +249,7 @@ bool PlannedGroups::next_group(TimePoint now, std::vector<Signal>& ret_group) {
     return true;
 }
 
-// A group that is larger than usual is as many that overlap.
+// A group larger than usual counts as several groups that overlap.
 void PlannedGroups::record(std::span<const Rank> members) {
     for (size_t first = 0; first == 0 || first + 1 < members.size(); first += group_size_ - 1)
         graph_.add_group(

@@ -1,21 +1,25 @@
-// PlannedGroups: what the policies of Prague (Luo et al., ASPLOS 2020) have in common: groups that are named before their
-// members have arrived.
+// PlannedGroups: the common part of Prague's policies (Luo et al., ASPLOS 2020), where groups are
+// named before their members arrive.
 //
-// A worker that signals takes the first group of its *group buffer* (section 5.1); if that is empty, the policy plans
-// groups, at least one of them with that worker. A group runs when each of its members waits and has it in front. All
-// buffers hold their groups in the one order in which they were planned, so that the oldest group is
-// in front of all its members: groups are atomic, disjoint ones run at once, and nobody waits in a circle, whatever is
-// planned.
+// A worker that signals takes the first group of its *group buffer* (section 5.1). If the buffer is
+// empty, the policy plans groups, at least one of them with that worker. A group runs when each of
+// its members waits and has the group at the front of its buffer. All buffers hold their groups in
+// the order in which the groups were planned, so that the oldest group is at the front for all its
+// members. Hence groups are atomic, disjoint groups run at once, and nobody waits in a circle,
+// whatever the policy plans.
 //
-// Whoever is dead, suspended, or *frozen* (has not signalled for ten median steps and a second) leaves its groups, and
-// so does one that takes its signal back. A group of which one member is left is planned anew for that one.
+// A worker that is dead, suspended or *frozen* (has not signalled for ten median steps and at least
+// a second), or that takes its signal back, leaves its groups. If one member of a group is left,
+// the policy plans a new group for that member.
 //
-// Members of a group that average different buffers are as many groups.
+// If members of a group average different buffers, the group runs as one group per digest.
 //
-// A group is in *conflict* if, when the first of its members comes to wait for it (waits, with it in front), another one is
-// still in another group: exchanges in one, or has an older one in front. Later that cannot begin, since a group in front
-// stays there until it runs, so that a group is looked at once, and counted at most once. A member that only computes is a
-// straggler, no conflict; one whose exchange in the very group that the first has left is not reported done yet is neither.
+// A group is in *conflict* if a member is elsewhere when the first member begins to wait with the
+// group at the front of its buffer. A member is elsewhere if it exchanges in another group or has
+// an older group at the front. A conflict cannot begin later, since a group stays at the front
+// until it runs. So each group is examined once, and counted at most once. A member that only
+// computes is a straggler, which is no conflict. Nor is a member whose exchange in the group that
+// the first member has just left is not yet reported done.
 #pragma once
 
 #include <cstdint>
@@ -53,16 +57,18 @@ class PlannedGroups : public GroupPolicy {
     PolicyView view() const override;
 
   protected:
-    // Options as check() returns them.
+    // Takes options as check() returns them.
     explicit PlannedGroups(const JobOptions& options);
 
-    // The worker waits and is in no group: calls add_plan() at least once with it.
+    // Called when the worker waits and is in no group. Calls add_plan() at least once with the
+    // worker.
     virtual void plan(Rank requester) = 0;
 
-    // Names a group; each worker at most once.
+    // Names a group. Each worker may be in it at most once.
     void add_plan(std::vector<Rank> members);
 
-    // The groups that were named last, of those that do not run yet; the latest first. One that is in no group may join.
+    // The last `most` named groups that do not run yet, latest first. A worker in no group may join
+    // one.
     using PlanId = uint64_t;
     std::vector<PlanId> latest_plans(size_t most) const;
     std::span<const Rank> members_of(PlanId id) const { return plans_.at(id).members; }
@@ -73,16 +79,18 @@ class PlannedGroups : public GroupPolicy {
     bool is_eligible(Rank rank) const;
     bool has_plan(Rank rank) const { return !at(rank).buffer.empty(); }
     NodeId node_of(Rank rank) const { return at(rank).node; }
-    // How many times it has signalled. A newcomer begins with what the others have on average: it is not late.
+    // How many times the worker has signalled. A new worker starts with the average of the others,
+    // so that it does not count as late.
     uint64_t requests(Rank rank) const { return at(rank).requests; }
     uint32_t group_size() const { return group_size_; }
 
   private:
     struct Plan {
         std::vector<Rank> members;
-        bool is_awaited = false;  // a member waits, or has waited, with it in front
+        // A member waits, or has waited, with this group at the front.
+        bool is_awaited = false;
     };
-    // due: its group may run, and is in ready_.
+    // due: the worker's group may run, and is in ready_.
     enum class Phase : uint8_t { absent, computing, waiting, due, exchanging };
     struct Member {
         Phase phase = Phase::absent;
@@ -94,8 +102,8 @@ class PlannedGroups : public GroupPolicy {
         std::optional<uint32_t> digest;  // of its last signal
         uint64_t requests = 0;
         std::deque<PlanId> buffer;
-        PlanId last = 0;   // the group that ran last with it
-        size_t place = 0;  // in eligible_
+        PlanId last = 0;   // the last group that ran with this worker
+        size_t place = 0;  // index in eligible_
     };
 
     Member& at(Rank rank) { return members_[rank]; }
@@ -124,12 +132,12 @@ class PlannedGroups : public GroupPolicy {
     uint64_t present_ = 0;
     uint64_t requests_of_all_ = 0;
     std::vector<Rank> eligible_;
-    std::set<std::pair<TimePoint, Rank>> computing_;  // not frozen, by when they began
+    std::set<std::pair<TimePoint, Rank>> computing_;  // not frozen, by start
     std::map<PlanId, Plan> plans_;
     PlanId next_plan_ = 1;
     uint64_t conflicts_ = 0;
-    std::deque<std::vector<Rank>> ready_;   // groups to run, of one kind of buffers each
-    std::map<uint32_t, uint32_t> digests_;  // how many members have each
+    std::deque<std::vector<Rank>> ready_;   // groups to run, one digest each
+    std::map<uint32_t, uint32_t> digests_;  // digest -> number of members
 };
 
 }  // namespace pace::controller

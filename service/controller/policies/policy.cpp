@@ -15,7 +15,7 @@ std::unique_ptr<GroupPolicy> make_policy(const JobOptions& options, uint64_t see
         case Policy::asp:
         case Policy::all_reduce:
         case Policy::prague_static:
-        case Policy::automatic:  // it chooses one of the others
+        case Policy::automatic:  // chooses one of the others
             return nullptr;
         case Policy::partial_reduce:
             return std::make_unique<PartialReduce>(options);

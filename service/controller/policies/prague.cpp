@@ -8,7 +8,7 @@ namespace pace::controller {
 
 namespace {
 
-// Of groups that do not run yet: among so many, one of a worker's zone is looked for.
+// A worker looks at so many of the latest groups that do not run yet for one with its zone.
 constexpr size_t kPlansLooked = 32;
 
 }  // namespace
@@ -17,7 +17,7 @@ void RandomGroups::plan(Rank requester) {
     const std::span<const Rank> all = eligible();
     const size_t size = std::min<size_t>(group_size(), all.size());
     std::vector<Rank> members{requester};
-    // Few of many: a rank that is drawn twice is drawn again.
+    // The group is small compared to all: a rank that is drawn twice is drawn again.
     while (members.size() < size) {
         const Rank drawn = all[random_.below(all.size())];
         if (std::find(members.begin(), members.end(), drawn) == members.end())
@@ -65,7 +65,7 @@ bool SmartGroups::join_others(Rank requester) {
     return true;
 }
 
-// Those in no group that are not much slower than the requester, it included.
+// The workers in no group that are not much slower than the requester, which is included.
 std::vector<Rank> SmartGroups::idle_with(Rank requester) const {
     std::vector<Rank> idle;
     for (const Rank rank : eligible())

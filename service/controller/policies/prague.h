@@ -1,4 +1,5 @@
-// The group generators of Prague (Luo et al., ASPLOS 2020) and its baselines, on what they share (planned_groups.h).
+// Prague: the paper's group generators and its baselines (Luo et al., ASPLOS 2020), built on
+// PlannedGroups (planned_groups.h).
 #pragma once
 
 #include <utility>
@@ -10,9 +11,10 @@
 
 namespace pace::controller {
 
-// Prague's random group generator (section 4.1): whoever is in no group gets one with group_size - 1 others drawn from all.
-// With groups of two it is AD-PSGD (Lian et al., ICML 2018) on the complete graph (neighbour_pairs.h has the others), without its
-// two sets of workers: the order of the groups is what keeps them from waiting in a circle.
+// Prague's random group generator (section 4.1): a worker in no group gets one with group_size - 1
+// others drawn from all. With groups of two this is AD-PSGD (Lian et al., ICML 2018) on the
+// complete graph (neighbour_pairs.h has other graphs), without the paper's two sets of workers: the
+// order of the groups keeps workers from waiting in a circle.
 class RandomGroups final : public PlannedGroups {
   public:
     RandomGroups(const JobOptions& options, uint64_t seed)
@@ -24,15 +26,17 @@ class RandomGroups final : public PlannedGroups {
     base::Random random_;
 };
 
-// Prague's smart group generator (section 5). Whoever is in no group starts a *global division*: all who are in none, and have
-// not signalled `progress_gap` times less than it, are divided at random into groups of group_size. So a slow worker
-// is in a group only when it asks, and in none that a fast one waits for.
+// Prague's smart group generator (section 5). A worker in no group starts a *global division*: all
+// workers in no group are divided at random into groups of group_size, except those whose
+// count of signals is `progress_gap` or more below the requester's. So a slow worker is in a
+// group only when it asks, and never in one that a fast worker waits for.
 //
-// Where several nodes have several such workers, or their nodes lie in several zones, they are divided by where they are
-// (inter_intra.h), and get two or three groups each. Nodes of which no zone is known are taken for one zone.
+// If several nodes have several such workers, or their nodes are in several zones, the division
+// goes by place (inter_intra.h), and each worker gets two or three groups. Nodes of unknown zone
+// count as one zone.
 //
-// One who would be alone joins another group, if that has nobody who is much slower: the last one that was named; where
-// there are zones, the last one with a worker of his.
+// A worker that would be alone joins an existing group without much slower members: the last one
+// named. Where there are zones, the last one with a worker of the same zone is preferred.
 class SmartGroups final : public PlannedGroups {
   public:
     SmartGroups(const JobOptions& options, uint64_t seed, ZoneOf zone_of)
@@ -58,7 +62,8 @@ class SmartGroups final : public PlannedGroups {
     InterIntra by_place_;
 };
 
-// Local SGD with synchronous averaging (Stich, ICLR 2019): everyone, each time. How many steps lie between is the trainers' affair.
+// Local SGD with synchronous averaging (Stich, ICLR 2019): every group has all workers. The
+// trainers decide how many steps lie between two averages.
 class FullGroups final : public PlannedGroups {
   public:
     explicit FullGroups(const JobOptions& options) : PlannedGroups(options) {}

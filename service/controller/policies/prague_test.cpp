@@ -26,7 +26,7 @@ JobOptions options_for(Policy policy, uint32_t world, uint32_t group_size) {
     return options;
 }
 
-// A policy under a clock in milliseconds. Worker r is on node r / per_node + 1.
+// Runs a policy under a clock in milliseconds. Worker r is on node r / per_node + 1.
 class PragueTest : public ::testing::Test {
   protected:
     void start(const JobOptions& options, uint32_t per_node = 1, uint64_t seed = 1) {
@@ -40,7 +40,7 @@ class PragueTest : public ::testing::Test {
     }
     void pass(Duration time) { now_ += time; }
 
-    // All groups that are due, each sorted, in order.
+    // All due groups in order, each sorted.
     std::vector<Ranks> groups() {
         std::vector<Ranks> all;
         std::vector<Signal> signals;
@@ -55,7 +55,7 @@ class PragueTest : public ::testing::Test {
         for (const Ranks& group : groups)
             for (const Rank rank : group) policy_->release(rank, now_);
     }
-    // All of them signal; what forms ends at once.
+    // All ranks signal; the groups that form end at once.
     std::vector<Ranks> round(const Ranks& ranks) {
         for (const Rank rank : ranks) ready(rank);
         std::vector<Ranks> formed = groups();
@@ -86,7 +86,7 @@ TEST_F(PragueTest, RandomNamesAGroupOfItsSizeWithTheOneWhoAsks) {
     start(options_for(Policy::prague_random, 9, 3));
     ready(4);
     EXPECT_TRUE(groups().empty());
-    // Whoever else it has drawn, the group runs when they are there.
+    // Whichever others it has drawn, the group runs when they have signalled.
     std::vector<Ranks> formed;
     for (const Rank rank : {0U, 1U, 2U, 3U, 5U, 6U, 7U, 8U}) {
         ready(rank);
@@ -144,7 +144,7 @@ TEST_F(PragueTest, NobodyWaitsForTheDead) {
     EXPECT_EQ(groups(), (std::vector<Ranks>{{0, 1, 2}}));
 }
 
-// Section 5.1, Figure 11: the second request finds the group that the first one's division has left for it.
+// Section 5.1, Figure 11: the second request finds the group left by the first one's division.
 TEST_F(PragueTest, SmartDividesAllWhoAreInNoGroup) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
         start(options_for(Policy::prague_smart, 4, 2), 1, seed);
@@ -164,7 +164,7 @@ TEST_F(PragueTest, SmartLeavesNobodyAlone) {
 TEST_F(PragueTest, SmartDoesNotLetTheFastWaitForTheSlow) {
     start(options_for(Policy::prague_smart, 5, 2));
     round(range(5));
-    // Who is in a group with the slow one waits for it, once.
+    // The worker in a group with the slow one waits for it, once.
     size_t rounds = 0;
     for (int i = 0; i < 20; ++i) {
         Ranks fast;
@@ -173,7 +173,7 @@ TEST_F(PragueTest, SmartDoesNotLetTheFastWaitForTheSlow) {
         rounds += round(fast).size();
     }
     EXPECT_GE(rounds, 20U);
-    // It is in a group at once when it comes, with those who are free.
+    // When the slow worker signals, it gets a group at once with workers that are free.
     round({4});
     for (int i = 0; i < 3 && policy_->is_waiting(4); ++i) {
         Ranks fast;
@@ -207,7 +207,7 @@ TEST_F(PragueTest, SmartGoesAmongTheNodesFirstThenWithinEach) {
     }
 }
 
-// With two workers on each node the other one would be alone: it goes with its head worker.
+// With two workers on each node, the second would be alone: it joins its head worker.
 TEST_F(PragueTest, SmartLetsNobodyBeAloneBesideAHeadWorker) {
     start(options_for(Policy::prague_smart, 4, 2), 2);
     EXPECT_EQ(round(range(4)), (std::vector<Ranks>{{0, 1, 2, 3}}));
@@ -219,7 +219,7 @@ TEST_F(PragueTest, SmartLetsNobodyBeAloneBesideAHeadWorker) {
 TEST_F(PragueTest, WhoIsLeftAloneGetsAnotherGroup) {
     start(options_for(Policy::prague_smart, 4, 2));
     ready(0);
-    // Whoever its partner was to be is dead, and so is one of the other two.
+    // Two of the three possible partners of 0 die.
     for (const Rank rank : {1U, 2U}) policy_->remove_member(rank);
     ready(3);
     EXPECT_EQ(groups(), (std::vector<Ranks>{{0, 3}}));
@@ -288,8 +288,8 @@ TEST_F(PragueTest, ANewcomerIsNotTakenForASlowOne) {
     EXPECT_EQ(formed, (std::vector<Ranks>{range(4)}));
 }
 
-// Any policy, any sizes, workers that come, go, take back and fall silent at any time: groups are disjoint, every signal is
-// answered once, and nobody waits forever.
+// Workers join, leave, withdraw and fall silent at any time, under any policy. Groups are disjoint,
+// every signal is answered once, and nobody waits forever.
 class Churn : public ::testing::TestWithParam<Policy> {};
 INSTANTIATE_TEST_SUITE_P(Policies, Churn,
                          testing::Values(Policy::prague_random, Policy::prague_smart,
@@ -312,7 +312,7 @@ class World {
         while (policy_->next_group(now_, signals)) run(signals);
     }
 
-    // The longest that anybody waits now.
+    // The longest time that any worker has been waiting.
     Duration longest_wait() const {
         Duration longest{};
         for (Rank rank = 0; rank < states_.size(); ++rank)
@@ -372,7 +372,7 @@ class World {
     TimePoint now_{seconds(1)};
     std::unique_ptr<GroupPolicy> policy_;
     std::vector<State> states_;
-    std::vector<TimePoint> until_;  // waiting: since
+    std::vector<TimePoint> until_;  // while waiting: the start of the wait
     uint64_t groups_ = 0;
 };
 
@@ -387,7 +387,7 @@ TEST_P(Churn, StopsNobodyForLong) {
                     GetParam() == Policy::full ? most : std::min(is_pair ? 2 : size, most);
                 World workers(options_for(GetParam(), world, group_size), per_node, ++seed);
                 for (int i = 0; i < 1500; ++i) workers.step(false);
-                // Who is silent is given up after a second; a chain of groups may wait for several, one after the other.
+                // A silent member freezes after a second; a chain may wait for several.
                 EXPECT_LT(workers.longest_wait(), seconds(2)) << world << ", " << size;
                 for (int i = 0; i < 1500; ++i) workers.step(true);
                 EXPECT_LT(workers.longest_wait(), seconds(1)) << world << ", " << size;

@@ -1,10 +1,11 @@
-// RateRule: what an update counts in the model of a server job. The model is
+// RateRule: how much an update counts in the model of a server job. The model is
 //
 //     w = w0 + Σ over versions v of rate(v) · Σ over the updates u that belong to v of u
 //
-// and a rule says three things: to which version an update belongs (map), what each update of a version counts now that there
-// are so many (update), and when a version gets no more of them (expire), so that it can become part of w0 for good. The controller asks
-// the rule while it orders pushes and pulls; the daemons add up what it said. A new rule is one class like those below, and
+// A rule decides three things: the version that an update belongs to (map), how much each update of
+// a version counts given the number of updates (update), and when a version gets no more updates
+// (expire), so that it becomes part of w0 for good. The controller asks the rule while it orders
+// pushes and pulls; the daemons add up accordingly. A new rule is one class like those below, and
 // one line in make_rate_rule().
 #pragma once
 
@@ -19,19 +20,21 @@ class RateRule {
   public:
     virtual ~RateRule() = default;
 
-    // map: the version that the next update of this worker belongs to. Not one that has expired.
+    // map: the version that this worker's next update belongs to. The version must not have
+    // expired.
     virtual uint64_t map(const ServerClocks& clocks, Rank rank) const = 0;
 
-    // update: what each update of a version counts when there are `updates` of them, at least 1.
+    // update: how much each update of a version counts when there are `updates` of them, at least
+    // 1.
     virtual double update(uint64_t updates) const = 0;
 
-    // expire: whether no further update will belong to this version. Asked of the oldest version that is left, after every push,
-    // pull and departure, until it says no.
+    // expire: whether no further update will belong to this version. The controller asks about the
+    // oldest remaining version after every push, pull and departure, until the answer is no.
     virtual bool expire(const ServerClocks& clocks, uint64_t version) const = 0;
 };
 
-// Every update counts the same, whenever it comes: 1 (SSPSGD), or λ (ConSGD, section 4). Each is a version of its own, and
-// part of w0 at once.
+// Every update counts the same, whenever it comes: 1 (SSPSGD), or λ (ConSGD, section 4). Each
+// update is its own version, and becomes part of w0 at once.
 class FixedRate final : public RateRule {
   public:
     explicit FixedRate(double rate) : rate_(rate) {}
@@ -47,9 +50,10 @@ class FixedRate final : public RateRule {
     double rate_;
 };
 
-// DynSGD (section 5, Algorithm 2): the updates that rest on one version of the model count as their mean, however late some of them
-// come. A version is over when every worker has gone on to a newer one. As printed only a push looks for that, and
-// versions leak; here a pull and a departure do too.
+// DynSGD (section 5, Algorithm 2): the updates based on one version of the model count as their
+// mean, however late some of them come. A version expires when every worker has moved on to a newer
+// one. In the paper only a push checks for expiry, and versions leak; here pulls and departures
+// check too.
 class DynamicRate final : public RateRule {
   public:
     uint64_t map(const ServerClocks& clocks, Rank rank) const override {

@@ -1,7 +1,7 @@
 // SignalQueue: the ready signals of one job, first in, first out, one line per digest.
 //
-// A worker has at most one signal in it. Removal from anywhere is O(1) and nothing is allocated per
-// signal: the links live in one slot per rank.
+// A worker has at most one signal in the queue. Removal from anywhere is O(1), and no signal
+// allocates memory: the links are stored in one slot per rank.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ class SignalQueue {
 
     explicit SignalQueue(uint32_t world) : slots_(world) {}
 
-    // The rank must be below the world. False, and nothing changes, if it was waiting already.
+    // The rank must be below the world size. False, and nothing changes, if the rank was already
+    // waiting.
     bool push(const Signal& signal);
 
     // False if the rank was not waiting.
@@ -37,10 +38,10 @@ class SignalQueue {
     std::span<const Line> lines() const { return lines_; }
     const Signal& signal(Rank rank) const { return slots_[rank].signal; }
 
-    // The signal behind this one in its line, kNoRank at the end.
+    // The signal behind the rank's in its line; kNoRank at the end.
     Rank next(Rank rank) const { return slots_[rank].next; }
 
-    // The ranks of `count` signals of one line, from `first` on; the line has as many.
+    // The ranks of `count` signals of one line, from `first` on. The line must have that many.
     void take(Rank first, uint32_t count, std::vector<Rank>& ret_ranks) const;
 
   private:

@@ -1,4 +1,4 @@
-// The link-cut forest and the sync-graph on it, against recomputation from scratch.
+// Link-cut forest and sync-graph: compared with recomputation from scratch.
 #include "service/controller/policies/sync_graph.h"
 
 #include <deque>
@@ -102,7 +102,7 @@ TEST(SyncGraph, ForgetsWhatLeavesTheWindow) {
     EXPECT_EQ(graph.components(), 2U);
     graph.add_group(std::vector<Rank>{2, 3});
     EXPECT_TRUE(graph.is_full());
-    // The group {0,1} leaves when the next one enters, so that it no longer counts.
+    // The group {0,1} leaves when the next one enters, and no longer counts.
     EXPECT_EQ(graph.components(), 3U);
 }
 

@@ -6,16 +6,16 @@
 namespace pace::controller {
 namespace {
 
-// The exponential moving average of equation (9), over staleness s = r - 1 instead of the paper's
-// r, which would overflow for a member that is 2^64-1 iterations behind: beta(s) = (1-a) a^s / (1 -
-// a^K), s = 0 .. K-1.
+// The exponential moving average of equation (9): beta(s) = (1-a) a^s / (1 - a^K), s = 0 .. K-1.
+// The staleness s = r - 1 replaces the paper's r, which would overflow for a member that is 2^64-1
+// iterations behind.
 class MovingAverage {
   public:
     MovingAverage(double alpha, uint64_t staleness_max)
         : log_alpha_(std::log(alpha)),
           all_(-std::expm1((static_cast<double>(staleness_max) + 1) * log_alpha_)) {}
 
-    // The sum of beta over the staleness first .. last, in closed form.
+    // The sum of beta over staleness first .. last, in closed form.
     double between(uint64_t first, uint64_t last) const {
         const double count = static_cast<double>(last - first) + 1;
         return std::exp(static_cast<double>(first) * log_alpha_) * -std::expm1(count * log_alpha_) /
@@ -47,8 +47,9 @@ std::vector<Version> versions_of(std::span<const uint64_t> iterations, uint64_t 
     return versions;
 }
 
-// What each member of a version gets. The missing versions go to the nearest present one, ties to
-// the newer (Missing::closest), or stay with the initial model (Missing::initial).
+// The share of each member of a version. The shares of missing versions go to the nearest present
+// version, at a tie to the newer (Missing::closest), or stay with the initial model
+// (Missing::initial).
 std::vector<double> shares_of(const JobOptions& options, const std::vector<Version>& versions) {
     const MovingAverage beta(options.alpha, versions.back().staleness);
     std::vector<double> shares;
@@ -79,8 +80,8 @@ void generate_dynamic(const JobOptions& options, std::span<const uint64_t> itera
         ret_weights.members.push_back(shares[static_cast<size_t>(version - versions.begin())]);
         sum += ret_weights.members.back();
     }
-    // What rounding leaves over is nobody's: without an initial model the members' weights are
-    // scaled to one exactly.
+    // Rounding leaves a remainder. Without an initial model the members' weights are scaled to a
+    // sum of exactly one.
     const bool whole =
         options.missing == Missing::closest || versions.back().staleness + 1 == versions.size();
     if (!whole) {

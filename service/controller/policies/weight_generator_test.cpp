@@ -73,7 +73,7 @@ TEST(WeightGenerator, CountsOnlyTheNewestWhenAlphaIsZero) {
     EXPECT_EQ(weights.members, (std::vector<double>{0, 0.5, 0.5}));
 }
 
-// Equation (9) and the rule for missing versions, version by version.
+// Equation (9) and the rule for missing versions, computed version by version.
 GroupWeights slowly(const JobOptions& options, const std::vector<uint64_t>& iterations) {
     GroupWeights weights;
     weights.iteration = *std::max_element(iterations.begin(), iterations.end());

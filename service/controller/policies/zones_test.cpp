@@ -1,4 +1,5 @@
-// Smart groups where nodes lie in several zones: what crosses them, and that nobody waits for ever.
+// Zones: smart groups where nodes lie in several zones: what crosses zones, and that nobody waits
+// forever.
 #include <algorithm>
 #include <set>
 
@@ -25,7 +26,8 @@ JobOptions smart_options(uint32_t world, uint32_t group_size) {
     return options;
 }
 
-// Workers on nodes in zones, any number of each, that come, go, take back and fall silent at any time.
+// Any number of workers on nodes in zones that join, leave, take signals back and fall silent at
+// any time.
 class ZonedWorld {
   public:
     ZonedWorld(uint32_t world, uint32_t group_size, uint64_t seed, bool with_zones = true)
@@ -44,7 +46,7 @@ class ZonedWorld {
 
     void step(bool calm) {
         now_ += milliseconds(1);
-        // Where nodes are may turn out otherwise at any time.
+        // A node's zone may change at any time.
         if (!calm && random_.below(200) == 0)
             zones_[random_.below(zones_.size())] = static_cast<uint32_t>(random_.below(4));
         for (Rank rank = 0; rank < workers_.size(); ++rank) move(rank, calm);
@@ -52,7 +54,7 @@ class ZonedWorld {
         while (policy_->next_group(now_, signals)) run(signals);
     }
 
-    // Forgets who has met whom, and who has crossed.
+    // Forgets which workers have met and which have crossed.
     void begin_anew() {
         for (Rank rank = 0; rank < parents_.size(); ++rank) parents_[rank] = rank;
         members_ = far_members_ = 0;
@@ -78,7 +80,7 @@ class ZonedWorld {
     struct WorkerNow {
         State state = State::gone;
         NodeId node = 0;
-        TimePoint until;  // waiting: since
+        TimePoint until;  // while waiting: the start of the wait
     };
 
     void come(Rank rank) {
@@ -137,8 +139,8 @@ class ZonedWorld {
     base::Random random_;
     TimePoint now_{seconds(1)};
     std::vector<WorkerNow> workers_;
-    std::vector<uint32_t> zones_;  // by node; 0: not known
-    std::vector<Rank> parents_;    // of the sets that have met
+    std::vector<uint32_t> zones_;  // by node; 0: unknown
+    std::vector<Rank> parents_;    // union-find of the workers that have met
     std::unique_ptr<GroupPolicy> policy_;
     size_t members_ = 0;
     size_t far_members_ = 0;
@@ -162,7 +164,7 @@ TEST(Zones, AnyTopologyUnderChurnKeepsEveryoneMovingAndConnected) {
             }
 }
 
-// The same workers at the same steps, with and without knowing where they are.
+// The same workers take the same steps, with and without known zones.
 TEST(Zones, FewerCrossThanWithoutKnowingZones) {
     double with = 0;
     double without = 0;
@@ -183,7 +185,7 @@ TEST(Zones, FewerCrossThanWithoutKnowingZones) {
 TEST(Zones, InStepOneOfEachZoneCrossesOnceInThreeSteps) {
     const auto policy = make_policy(smart_options(16, 4), 1, [](NodeId node) { return node / 2; });
     TimePoint now{seconds(1)};
-    // Nodes 2 and 3 are zone 1, nodes 4 and 5 zone 2; four workers on each.
+    // Nodes 2 and 3 are in zone 1, nodes 4 and 5 in zone 2; each has four workers.
     for (Rank rank = 0; rank < 16; ++rank) policy->add_member(rank, 2 + rank / 4, now);
     std::vector<size_t> far(6);
     for (size_t& members : far) {

@@ -1,9 +1,9 @@
-// Attachments: which connection speaks for which node.
+// Attachments: which connection may speak for which node.
 //
-// A daemon proves nothing in a message but knowing the number that it drew at random for this
-// attachment, over the connection on which it said hello. Both must match: after a connection
-// broke, messages may be missing on either side, so the old attachment never continues on a new
-// connection. Pure: no socket, no clock.
+// A daemon proves its identity by the number that it drew at random for this attachment, sent over
+// the connection on which it said hello. Both must match. After a connection broke, messages may be
+// missing on either side, so an attachment never continues on a new connection. Pure: no socket, no
+// clock.
 #pragma once
 
 #include <cstdint>
@@ -26,36 +26,37 @@ struct Attachment {
     std::string name;
     std::string host;
     uint64_t generation = 0;
-    uint32_t version = 0;  // of the protocol, which both speak
+    uint32_t version = 0;  // of the protocol used with this daemon
     base::TimePoint heard{};
 };
 
 class Attachments {
   public:
-    // The node that may speak with this number over this connection; 0 if none.
+    // The node that may use this number over this connection; 0 if none.
     NodeId check(NodeId claimed, uint64_t number, std::string_view route) const;
 
-    // Why it may not: set if this attachment was ended by an exclusion.
+    // The reason if an exclusion ended this attachment; null otherwise.
     const std::string* excluded_because(NodeId claimed, uint64_t number) const;
 
     const Attachment* find(NodeId node) const;
-    NodeId find_name(std::string_view name) const;    // attached under this name; 0 if none
-    NodeId find_route(std::string_view route) const;  // attached over this connection; 0 if none
+    NodeId find_name(std::string_view name) const;    // attached node of this name; 0 if none
+    NodeId find_route(std::string_view route) const;  // attached node of this route; 0 if none
 
     void heard(NodeId node, base::TimePoint now);
 
     // The node's earlier attachment, if any, must have ended.
     void attach(NodeId node, Attachment attachment);
 
-    // Ends it. `excluded`: what its daemon still sends under it is answered accordingly.
+    // Both end the node's attachment. After exclude(), messages that its daemon still sends with
+    // the old number are answered with the exclusion.
     void detach(NodeId node);
     void exclude(NodeId node, std::string reason);
-    // Its number is known no more, also of an exclusion.
+    // Forgets the node's number, also that of an exclusion.
     void forget(NodeId node);
 
     size_t attached() const { return routes_.size(); }
     std::vector<NodeId> nodes() const;              // attached now
-    size_t seats() const { return seats_.size(); }  // attached, or remembered
+    size_t seats() const { return seats_.size(); }  // attached or remembered
 
   private:
     struct Seat {

@@ -13,8 +13,8 @@ namespace pace::controller {
 
 namespace {
 
-// Frames of a request as a ROUTER sees it: route, empty, then version, request id, domain,
-// address, identity, mechanism, credentials (RFC 27).
+// Frames of a request as a ROUTER receives it: route, empty, version, request id, domain, address,
+// identity, mechanism, credentials (RFC 27).
 constexpr size_t kRequestFrames = 9;
 constexpr size_t kRequestId = 3;
 constexpr size_t kDomain = 4;

@@ -1,8 +1,8 @@
-// Authenticator: says which CURVE keys may connect (ZeroMQ's ZAP, RFC 27).
+// Authenticator: decides which CURVE keys may connect (ZeroMQ's ZAP, RFC 27).
 //
-// The context's input/output thread asks it over inproc:// during each handshake and waits
-// without blocking anyone; it answers from the event loop. One per context. Without it, any
-// daemon that knows the controller's public key gets in.
+// The context's I/O thread asks it over inproc:// during each handshake, and waits without blocking
+// other connections. The answer comes from the event loop. There is one authenticator per context.
+// Without one, any daemon that knows the controller's public key is accepted.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ inline constexpr std::string_view kZapDomain = "pace-controller";
 
 class Authenticator final : private base::Poller {
   public:
-    // Reads every *.public file of the folder. An unreadable file is an error: leaving it out
-    // would lock its daemon out without a word.
+    // Reads every *.public file of the folder. An unreadable file is an error: skipping the file
+    // would lock its daemon out silently.
     static base::Result<std::unique_ptr<Authenticator>> create(
         base::EventLoop& loop, std::shared_ptr<control_zmq::Context> context,
         const std::string& keys_folder);

@@ -26,10 +26,10 @@ TEST(AwakeClock, DoesNotCountTheTimeInWhichTheProcessDidNotRun) {
     const TimePoint woken = begin + seconds(10);
     EXPECT_EQ(clock.look(woken), seconds(10) - AwakeClock::kPulse);
     EXPECT_EQ(clock.at(woken), begin + AwakeClock::kPulse);
-    // From there on it runs again.
+    // From here the clock runs again.
     EXPECT_EQ(clock.look(woken + milliseconds(20)), Duration::zero());
     EXPECT_EQ(clock.at(woken + milliseconds(20)), begin + AwakeClock::kPulse + milliseconds(20));
-    EXPECT_EQ(clock.to_monotonic(clock.at(woken)), woken);
+    EXPECT_EQ(clock.until(clock.at(woken) + seconds(1), woken), seconds(1));
     EXPECT_EQ(clock.look(woken + seconds(3)), seconds(3) - milliseconds(20) - AwakeClock::kPulse);
 }
 

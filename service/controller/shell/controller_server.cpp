@@ -27,19 +27,16 @@ namespace pace::controller {
 
 namespace {
 
-// Messages that may wait for one daemon that does not read before it is given up. A frozen daemon of a busy job collects a few thousand
-// a second, and is excluded within two. Whoever sends faster than we read waits in its own memory, not in ours: what waits here, with
-// what is half read, is about six of its messages, of a mebibyte each at most.
+// send_max: messages that may wait for a daemon that does not read; then the daemon is given up. A
+// frozen daemon of a busy job collects a few thousand a second, and is excluded within two seconds.
+// receive_max: a peer that sends faster than we read queues in its own memory. With what is half
+// read, about six of its messages, each at most a mebibyte, wait in ours.
 constexpr control_zmq::Socket::Queues kQueues{.send_max = 10'000, .receive_max = 4};
 
-// What is taken in one turn, so that a flood leaves the loop's other guests their turns: messages, and bytes of them. A guess, some
-// milliseconds.
+// The messages and bytes handled in one turn, so that a flood leaves turns to the loop's other
+// users. A guess, some milliseconds.
 constexpr int kBatch = 256;
 constexpr size_t kBatchBytes = size_t{4} << 20U;
-
-// A controller that has not run for this long begins anew: half of the silence after which a daemon gives it up, so that none has done
-// so while others have not.
-constexpr base::Duration kGivenUp = std::chrono::seconds(1);
 
 Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
     using std::chrono::milliseconds;
@@ -67,12 +64,12 @@ uint64_t open_files_max() {
 }
 
 int64_t since_1970_ms() {
-    const auto since = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+    return base::since_1970() / std::chrono::milliseconds(1);
 }
 
-// A status is answered from the last one for this many times as long as that took to build:
-// whoever asks, and however often, the controller spends at most a twentieth of its time on it.
+// A built status is reused for this many times the processor time that its building took. So the
+// controller spends at most a twentieth of its time on status, however many requests come. A busy
+// machine makes no status older: time in which the thread waits for a processor does not count.
 constexpr int kStatusShare = 20;
 
 }  // namespace
@@ -80,7 +77,7 @@ constexpr int kStatusShare = 20;
 struct ControllerServer::State final : Outlet {
     State(base::EventLoop& event_loop, const ControllerConfig& given, control_zmq::Socket bound)
         : loop(event_loop),
-          clock(base::now()),
+          clock(base::now_through_sleep()),
           config(given),
           doorkeeper(!given.curve_secret_file.empty()),
           socket(std::move(bound)),
@@ -89,7 +86,7 @@ struct ControllerServer::State final : Outlet {
     base::Result<> recover();
     base::Result<> listen();
     TimePoint now();
-    // On a daemon's loop alone, that daemon has not run either.
+    // A controller on a daemon's loop only cannot be given up: its daemon has not run either.
     bool may_be_given_up() const {
         return std::any_of(config.listen.begin(), config.listen.end(),
                            [](const auto& endpoint) { return !endpoint.starts_with("inproc://"); });
@@ -118,13 +115,13 @@ struct ControllerServer::State final : Outlet {
     base::EventLoop& loop;
     AwakeClock clock;
     const ControllerConfig config;
-    std::unique_ptr<Authenticator> authenticator;  // before the socket that asks it
+    std::unique_ptr<Authenticator> authenticator;  // before the socket that uses it
     Doorkeeper doorkeeper;
     control_zmq::Socket socket;
     std::unique_ptr<Journal> journal;
     EventRing events;
     JournalWatch journal_watch;   // for the log
-    bool journal_failed = false;  // as the events say
+    bool journal_failed = false;  // as the events report
     Dispatcher dispatcher;
     std::vector<std::string> endpoints;
     control_zmq::Socket::Message message;
@@ -179,7 +176,7 @@ base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
     return server;
 }
 
-// Reads the journal back into the core, before anyone can speak.
+// Replays the journal into the core before any message is handled.
 base::Result<> ControllerServer::State::recover() {
     const TimePoint begin = base::now();
     if (!config.journal.empty()) {
@@ -208,7 +205,7 @@ base::Result<> ControllerServer::State::recover() {
                          {"records", opened.records.size()},
                          {"seconds", base::to_seconds(base::now() - begin)}});
     }
-    clock = AwakeClock(base::now());
+    clock = AwakeClock(base::now_through_sleep());
     note({false,
           "controller-started",
           fmt::format("pace-controller {} has started{}; what was before is in its log",
@@ -231,12 +228,12 @@ base::Result<> ControllerServer::State::listen() {
     return {};
 }
 
-// What the core is told of the time; asked before everything that is told to it.
+// The time for the core. Call it before handing any event to the core.
 TimePoint ControllerServer::State::now() {
-    const TimePoint monotonic = base::now();
-    const base::Duration stood_still = clock.look(monotonic);
-    const TimePoint awake = clock.at(monotonic);
-    if (stood_still < kGivenUp || !may_be_given_up()) return awake;
+    const TimePoint time = base::now_through_sleep();
+    const base::Duration stood_still = clock.look(time);
+    const TimePoint awake = clock.at(time);
+    if (stood_still < AwakeClock::kGivenUp || !may_be_given_up()) return awake;
     const std::string reason =
         fmt::format("the controller did not run for {:.1f} s", base::to_seconds(stood_still));
     base::log_event(base::events::kControllerStoodStill,
@@ -246,11 +243,13 @@ TimePoint ControllerServer::State::now() {
     return awake;
 }
 
-// A timer that is due too early costs one Tick; so it is only moved when it would come too late.
+// A timer that fires too early costs one Tick, so the timer is only moved when it would fire too
+// late.
 void ControllerServer::State::schedule() {
-    TimePoint due = base::now() + AwakeClock::kPulse;
+    const TimePoint monotonic = base::now();
+    TimePoint due = monotonic + AwakeClock::kPulse;
     if (const auto deadline = dispatcher.next_deadline())
-        due = std::min(due, clock.to_monotonic(*deadline));
+        due = std::min(due, monotonic + clock.until(*deadline, base::now_through_sleep()));
     if (timer.pending() && timer_at <= due) return;
     timer_at = due;
     timer = loop.run_at(due, [this] { pulse(); });
@@ -266,7 +265,7 @@ void ControllerServer::State::pulse() {
     schedule();
 }
 
-// Its writer says in the log what it meets; here it is said when it begins and when it is over.
+// The journal's writer logs each failure. The events record when a failure begins and ends.
 void ControllerServer::State::note_journal() {
     const auto failure = journal_failure();
     if (failure.has_value() == journal_failed) return;
@@ -288,9 +287,9 @@ void ControllerServer::State::look_at_the_door() {
 }
 
 std::string ControllerServer::State::status_json() const {
-    const TimePoint begin = base::now();
-    const TimePoint awake = clock.at(begin);
-    if (begin < status_good_until) return status;
+    if (base::now() < status_good_until) return status;
+    const base::Duration begin = base::thread_cpu_time();
+    const TimePoint awake = clock.at(base::now_through_sleep());
     ShellView shell{.endpoints = endpoints,
                     .curve = !config.curve_secret_file.empty(),
                     .heartbeat_ms = config.heartbeat_ms,
@@ -298,10 +297,11 @@ std::string ControllerServer::State::status_json() const {
                     .counters = dispatcher.counters(),
                     .journal_path = config.journal,
                     .journal = {},
-                    .events = &events};
+                    .events = &events,
+                    .unix_ms = since_1970_ms()};
     if (journal) shell.journal = journal->status();
     status = controller::status_json(dispatcher.core().status(awake), shell, awake);
-    status_good_until = begin + (base::now() - begin) * kStatusShare;
+    status_good_until = base::now() + (base::thread_cpu_time() - begin) * kStatusShare;
     return status;
 }
 

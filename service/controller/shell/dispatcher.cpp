@@ -14,7 +14,7 @@ namespace wire = protocol::control;
 
 namespace {
 
-// In words, of one that may be refused.
+// The sender in words, for a hello that may be refused.
 std::string who(const wire::Hello& hello_untrusted) {
     const auto text = [](const flatbuffers::String* said) {
         return said == nullptr ? std::string() : said->str().substr(0, protocol::kNameBytesMax);
@@ -24,7 +24,7 @@ std::string who(const wire::Hello& hello_untrusted) {
                        host.empty() ? "" : " on host " + host);
 }
 
-// Of a hello that was accepted.
+// The protocol version for an accepted hello.
 uint32_t version_with(const Hello& hello) {
     const auto theirs = protocol::told_versions(hello.version, hello.least);
     return protocol::common_version({}, theirs).value_or(protocol::kVersion);
@@ -36,7 +36,8 @@ Dispatcher::Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet&
     : options_(options),
       core_(options.core, make_token),
       outlet_(outlet),
-      status_window_(make_token) {}
+      status_window_(make_token),
+      recordings_(make_token) {}
 
 base::Result<> Dispatcher::replay(std::span<const std::byte> record) {
     return core_.replay(record);
@@ -61,7 +62,7 @@ void Dispatcher::receive(std::string_view route, std::span<const std::byte> byte
         return;
     }
     if (base::attempt([&] { take(route, envelope, now); })) return;
-    // What is left half done concerns its node, which attaches anew and says everything again.
+    // Half-done work concerns the sender's node only, which attaches again and repeats everything.
     actions_.clear();
     arriving_.reset();
     const NodeId node = attachments_.find_route(route);
@@ -103,15 +104,7 @@ void Dispatcher::on_stranger(std::string_view route, const wire::Envelope& envel
 
 void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope, TimePoint now) {
     auto hello = read_hello(*envelope.body_as_Hello());
-    std::optional<base::Error> refusal;
-    if (!hello)
-        refusal = hello.error();
-    else if (envelope.attachment() == 0)
-        refusal = base::make_error(base::ErrorKind::invalid,
-                                   "a hello needs an attachment number other than 0");
-    else
-        refusal = name_conflict(*hello, now);
-    if (refusal) {
+    if (const auto refusal = refusal_of(hello, envelope.attachment(), now)) {
         ++counters_.refused;
         if (const uint64_t times = refusals_said_.is_due(refusal->message, now))
             outlet_.note({true,
@@ -130,10 +123,10 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
         say_attached(known);
         return;
     }
-    // A connection speaks for one node: what it was before ends here.
+    // A connection speaks for one node: the node that it spoke for before is lost.
     if (const NodeId before = attachments_.find_route(route); before != 0 && before != known)
         lose(before, "its daemon took another name", now);
-    // The earlier attachment under this name gets nothing more; the core ends it itself.
+    // The earlier attachment of this name gets no more messages; the core ends the node itself.
     attachments_.detach(known);
     arriving_ = Attachment{.route = std::string(route),
                            .number = envelope.attachment(),
@@ -146,7 +139,17 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
     arriving_.reset();
 }
 
-// Why this daemon may not have its name; nothing if it may.
+// Why the daemon that sends this is not attached; nothing if it may be.
+std::optional<base::Error> Dispatcher::refusal_of(const base::Result<Hello>& hello,
+                                                  uint64_t attachment, TimePoint now) {
+    if (!hello) return hello.error();
+    if (attachment == 0)
+        return base::make_error(base::ErrorKind::invalid,
+                                "a hello needs an attachment number other than 0");
+    return name_conflict(*hello, now);
+}
+
+// Why this daemon may not use its name; nothing if it may.
 std::optional<base::Error> Dispatcher::name_conflict(const Hello& hello, TimePoint now) {
     const NodeId holder = attachments_.find_name(hello.name);
     if (holder == 0) {
@@ -159,8 +162,8 @@ std::optional<base::Error> Dispatcher::name_conflict(const Hello& hello, TimePoi
     const Attachment& held = *attachments_.find(holder);
     if (held.generation == hello.generation) return std::nullopt;
     if (now - held.heard > options_.name_held) return std::nullopt;
-    // A daemon that was killed and started again comes before its silence is noticed; its broken
-    // connection tells it from a living namesake.
+    // A daemon that was killed and restarted says hello before its silence is noticed. Its broken
+    // connection distinguishes it from a living daemon of the same name.
     if (!outlet_.send(held.route, writer_.write(holder, held.number, Probe{}))) return std::nullopt;
     return base::make_error(base::ErrorKind::taken,
                             "the node name {} is in use by a daemon on host {}; give this daemon "
@@ -169,6 +172,7 @@ std::optional<base::Error> Dispatcher::name_conflict(const Hello& hello, TimePoi
 }
 
 void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope, TimePoint now) {
+    if (take_recording(node, envelope, now)) return;
     auto event = read_event(envelope, node);
     if (!event) {
         attachments_.heard(node, now);
@@ -191,13 +195,13 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
         return;
     }
     apply(**event, now);
-    // Each heartbeat is answered, so that a daemon knows a living controller from a dead one.
+    // Each heartbeat is answered, so that a daemon can tell a living controller from a dead one.
     const auto* heartbeat = std::get_if<From<Heartbeat>>(&**event);
     if (heartbeat != nullptr && attachments_.find(node) != nullptr)
         say_attached(node, heartbeat->number);
 }
 
-// A job that would be forgotten is not begun. Workers of jobs that exist come and go as ever.
+// Refuses to begin a job that would be forgotten. Workers of existing jobs come and go as before.
 std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event) const {
     const AskedOptions* options = nullptr;
     if (const auto* join = std::get_if<From<WorkerJoin>>(&event)) options = &join->options;
@@ -249,7 +253,8 @@ void Dispatcher::lose(NodeId node, std::string reason, TimePoint now) {
     apply(NodeLost{.node = node, .reason = std::move(reason)}, now);
 }
 
-// Losing a node makes actions, which may find others unreachable; each node is lost at most once.
+// Losing a node produces actions, which may find other nodes unreachable. Each node is lost at most
+// once.
 void Dispatcher::lose_unreachable(TimePoint now) {
     while (!unreachable_.empty()) {
         const NodeId node = unreachable_.back();
@@ -264,7 +269,7 @@ void Dispatcher::deliver_actions() {
     actions_.clear();
 }
 
-// `heartbeat` is the number of that which this answers; 0: none.
+// `heartbeat` is the number of the heartbeat that this message answers; 0: none.
 void Dispatcher::say_attached(NodeId node, uint64_t heartbeat) {
     const auto least = options_.core.liveness_min / std::chrono::milliseconds(1);
     const Attachment* attachment = attachments_.find(node);
@@ -298,16 +303,6 @@ void Dispatcher::deliver(const To<Message>& action) {
         for (const NodeId node : attachments_.nodes())
             if (node != message.node) tell(node, message);
     }
-}
-
-template <typename Message>
-void Dispatcher::tell(NodeId node, const Message& message) {
-    const Attachment* const attachment = attachments_.find(node);
-    if (attachment == nullptr) return;
-    if (send(attachment->route, writer_.write(node, attachment->number, message))) return;
-    ++counters_.undeliverable;
-    attachments_.detach(node);
-    unreachable_.push_back(node);
 }
 
 template <typename Message>

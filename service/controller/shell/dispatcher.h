@@ -1,12 +1,12 @@
-// Dispatcher: the control plane's manners around the core.
+// Dispatcher: the control protocol around the core.
 //
-// It decides who may speak (hello, attachment, version, name), turns what they say into the core's
-// events, and the core's actions into messages to whoever is attached. It touches no socket and no
-// clock: bytes and the time come in, bytes go to the Outlet, so that hostile bytes can be tried on
-// it by the million.
+// It decides who may speak (hello, attachment, version, name), converts messages into events of the
+// core, and sends the core's actions to the attached daemons. It uses no socket and no clock: the
+// caller passes bytes and the time, and bytes go to the Outlet. So tests can try millions of
+// hostile messages.
 //
-// A message that could not be sent is never forgiven: the node's daemon and the core would disagree
-// from then on. The node is lost instead, and its daemon, if it lives, says hello again.
+// If a message cannot be sent, the daemon and the core would disagree from then on. Therefore the
+// node is declared lost, and its daemon, if alive, says hello again.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@
 #include "service/controller/shell/attachments.h"
 #include "service/controller/shell/message_reader.h"
 #include "service/controller/shell/outlet.h"
+#include "service/controller/shell/recording_relay.h"
 #include "service/controller/shell/status_window.h"
 
 namespace pace::controller {
@@ -31,9 +32,9 @@ class Dispatcher {
     struct Options {
         CoreOptions core;
         uint32_t heartbeat_ms = 200;
-        // A second daemon of the same name is refused while the first was heard within this.
+        // While the first daemon was heard within this time, a second of the same name is refused.
         base::Duration name_held = std::chrono::seconds(1);
-        size_t nodes_max = 65536;  // names that are remembered at once
+        size_t nodes_max = 65536;  // names remembered at once
     };
 
     struct Counters {
@@ -43,30 +44,30 @@ class Dispatcher {
         uint64_t unattached = 0;
         uint64_t refused = 0;
         uint64_t undeliverable = 0;
-        uint64_t unread =
-            0;  // questions for a status from connections that have not read the last ones
+        // Status requests from connections that have not read the earlier replies.
+        uint64_t unread = 0;
     };
 
     Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet);
 
-    // As the core's, before anything else.
+    // As in Core; call replay functions before all others.
     base::Result<> replay(std::span<const std::byte> record);
     void replay_finished(TimePoint now);
 
-    // One message from a connection. Whatever it says, nothing worse happens than that it is
-    // counted and dropped.
+    // Handles one message from a connection. At worst a message is counted and dropped.
     void receive(std::string_view route, std::span<const std::byte> bytes_untrusted, TimePoint now);
 
-    // A message from a connection that is not one envelope.
+    // Counts a message that is not one envelope.
     void receive_malformed() { ++counters_.malformed; }
 
     void tick(TimePoint now);
 
-    // This process did not run for so long that the daemons have given it up, or may have: nobody is attached any more, everybody is
-    // told so, and the core begins anew from its hard state. So this is no case of its own, but a restart of the controller.
+    // Called when this process did not run for so long that daemons may have given it up. Detaches
+    // all nodes and tells their daemons; the core restarts from its hard state. So this is handled
+    // as a restart of the controller.
     void begin_anew(const std::string& reason, TimePoint now);
 
-    // What an operator wants, as Core has it.
+    // Operator commands, as in Core.
     base::Result<> set_draining(const std::string& node, bool draining, TimePoint now);
     base::Result<> delete_job(const std::string& name, TimePoint now);
 
@@ -79,9 +80,17 @@ class Dispatcher {
   private:
     void on_hello(std::string_view route, const protocol::control::Envelope& envelope,
                   TimePoint now);
+    std::optional<base::Error> refusal_of(const base::Result<Hello>& hello, uint64_t attachment,
+                                          TimePoint now);
     std::optional<base::Error> name_conflict(const Hello& hello, TimePoint now);
     void answer_status(std::string_view route, const protocol::control::Envelope& envelope,
                        const protocol::control::StatusRequest& request, TimePoint now);
+    // Whether the message was about recordings, which the core does not know.
+    bool take_recording(NodeId node, const protocol::control::Envelope& envelope, TimePoint now);
+    void ask_for_recording(NodeId asker, const protocol::control::RecordingAsked& asked,
+                           TimePoint now);
+    void hand_over_recording(NodeId from, const protocol::control::RecordingMade& made,
+                             TimePoint now);
     void on_stranger(std::string_view route, const protocol::control::Envelope& envelope);
     void on_attached_message(NodeId node, const protocol::control::Envelope& envelope,
                              TimePoint now);
@@ -103,7 +112,7 @@ class Dispatcher {
     template <typename Message>
     void tell(NodeId node, const Message& message);
     bool send(std::string_view route, std::span<const std::byte> message);
-    // To whoever has sent the envelope, attached or not.
+    // Answers the sender of the envelope, attached or not.
     template <typename Message>
     void answer(std::string_view route, const protocol::control::Envelope& envelope,
                 const Message& message);
@@ -112,13 +121,24 @@ class Dispatcher {
     Core core_;
     Outlet& outlet_;
     StatusWindow status_window_;
+    RecordingRelay recordings_;
     Attachments attachments_;
     protocol::EnvelopeWriter writer_;
     Counters counters_;
     base::Repeated refusals_said_;
     Actions actions_;
-    std::vector<NodeId> unreachable_;     // to be lost after the actions under way
+    std::vector<NodeId> unreachable_;     // to be lost after the current actions
     std::optional<Attachment> arriving_;  // said hello; the core has not answered yet
 };
+
+template <typename Message>
+void Dispatcher::tell(NodeId node, const Message& message) {
+    const Attachment* const attachment = attachments_.find(node);
+    if (attachment == nullptr) return;
+    if (send(attachment->route, writer_.write(node, attachment->number, message))) return;
+    ++counters_.undeliverable;
+    attachments_.detach(node);
+    unreachable_.push_back(node);
+}
 
 }  // namespace pace::controller

@@ -1,4 +1,5 @@
-// The dispatcher around the real core, without a socket: what it sends is written down.
+// Dispatcher fixture: the dispatcher around the real core, without a socket; what it sends is
+// recorded.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,7 @@ class Recorder final : public Outlet {
     void note(const Note& note) override { notes.push_back(note); }
     std::string status_json() const override { return "{}"; }
 
-    // The first message of this type for the connection, taken out; fails the test if none.
+    // Takes the connection's first message of this type; fails the test if there is none.
     Copy take(const std::string& route, wire::Body type) {
         auto& queue = sent[route];
         for (auto it = queue.begin(); it != queue.end(); ++it) {
@@ -65,7 +66,7 @@ class Recorder final : public Outlet {
 
     std::map<std::string, std::deque<Copy>> sent;
     std::set<std::string> gone;
-    bool starved = false;  // there is no memory for the next message
+    bool starved = false;  // the next send finds no memory
     std::vector<std::vector<std::byte>> journal;
     std::optional<base::Error> failure;
     std::vector<Note> notes;
@@ -128,7 +129,7 @@ class DispatcherTest : public testing::Test {
         });
     }
 
-    // A member of the first view comes back.
+    // A member of the first view rejoins.
     void resume(const std::string& route, uint32_t node, uint64_t number, uint32_t rank,
                 uint64_t request) {
         say(route, node, number, [&](auto& builder) {

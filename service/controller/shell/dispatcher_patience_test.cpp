@@ -1,4 +1,4 @@
-// The dispatcher and those who did not read, or could not be heard, for long.
+// Dispatcher patience: peers that did not read, or were not heard, for long.
 #include "service/controller/shell/dispatcher_fixture.h"
 
 namespace pace::controller {
@@ -33,7 +33,7 @@ TEST_F(DispatcherTest, WhoDoesNotReadTheStatusGetsItOnlyAFewTimes) {
         say("rx", 0, 0, [](auto& builder) { return wire::CreateStatusRequest(builder, 1, 77); });
     EXPECT_EQ(recorder_.count("rx", wire::Body::StatusReply), StatusWindow::kUnreadMax);
     EXPECT_EQ(dispatcher_.counters().unread, 1000 - StatusWindow::kUnreadMax);
-    // Once it has, it gets the next one.
+    // After the peer has read one, it gets the next.
     const uint64_t number =
         recorder_.take("rx", wire::Body::StatusReply).envelope().body_as_StatusReply()->number();
     say("rx", 0, 0, [&](auto& builder) { return wire::CreateStatusRequest(builder, 2, number); });

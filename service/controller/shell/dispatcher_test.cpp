@@ -1,4 +1,4 @@
-// Who may speak, and what hostile bytes do.
+// Dispatcher: who may speak, and the effect of hostile bytes.
 #include "service/controller/shell/dispatcher_fixture.h"
 
 #include "base/random.h"
@@ -172,7 +172,7 @@ TEST_F(DispatcherTest, ANodeThatCannotBeReachedIsLostNotForgiven) {
     const uint32_t a = attach("ra", 11, "a");
     const uint32_t b = attach("rb", 22, "b");
     recorder_.gone.insert("rb");
-    attach("rc", 33, "c");  // b should hear of it
+    attach("rc", 33, "c");  // b should be told
     EXPECT_EQ(dispatcher_.attachments().find(b), nullptr);
     EXPECT_NE(dispatcher_.attachments().find(a), nullptr);
     EXPECT_EQ(recorder_.take("ra", wire::Body::NodeGone).envelope().body_as_NodeGone()->node(), b);
@@ -194,7 +194,7 @@ TEST_F(DispatcherTest, ReadySignalsBecomeOneOrderPerNode) {
     say("ra", a, 11, prepared);
     say("rb", b, 22, prepared);
     EXPECT_EQ(recorder_.count("ra", wire::Body::CommitView), 1U);
-    // The node in an event is the attachment's: rank 1 lives on b, so a cannot speak for it.
+    // The node in an event is the attachment's. Rank 1 is on b, so a cannot speak for rank 1.
     say("ra", a, 11, [&](auto& builder) { return wire::CreateReady(builder, job, 0, 0, 9); });
     say("ra", a, 11, [&](auto& builder) { return wire::CreateReady(builder, job, 1, 0, 9); });
     EXPECT_EQ(recorder_.count("ra", wire::Body::GroupOrder), 0U);
@@ -250,14 +250,13 @@ TEST_F(DispatcherTest, WhatOnlyAControllerSaysIsCountedAndDropped) {
     EXPECT_EQ(dispatcher_.counters().malformed, 2U);
 }
 
-// Every kind of message a daemon can send, from a trusted connection, with every bit flipped.
-TEST_F(DispatcherTest, FlippedBitsFromAnAttachedDaemonDoNoHarm) {
-    const uint32_t a = attach("ra", 11, "a");
+// Messages of every kind that a daemon can send.
+std::vector<std::vector<std::byte>> messages_of(uint32_t node, uint64_t number) {
     std::vector<std::vector<std::byte>> messages;
     const auto keep = [&](auto build) {
         protocol::EnvelopeWriter writer;
         const auto body = build(writer.begin());
-        const auto bytes = writer.finish(a, 11, body);
+        const auto bytes = writer.finish(node, number, body);
         messages.emplace_back(bytes.begin(), bytes.end());
     };
     keep([](auto& b) { return wire::CreateReady(b, 1, 0, 3, 4); });
@@ -278,6 +277,13 @@ TEST_F(DispatcherTest, FlippedBitsFromAnAttachedDaemonDoNoHarm) {
         const auto table = protocol::write_job_options(b, options);
         return wire::CreateWorkerJoin(b, 1, 0, table, 1000, true, 1, 1, 1);
     });
+    return messages;
+}
+
+// Every kind of message that a daemon can send, from a trusted connection, with every bit flipped.
+TEST_F(DispatcherTest, FlippedBitsFromAnAttachedDaemonDoNoHarm) {
+    const uint32_t a = attach("ra", 11, "a");
+    const auto messages = messages_of(a, 11);
     base::Random random(3);
     for (const auto& message : messages) {
         for (size_t bit = 0; bit < message.size() * 8; ++bit) {

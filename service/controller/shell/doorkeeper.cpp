@@ -4,7 +4,8 @@ namespace pace::controller {
 
 using Kind = control_zmq::ConnectionEvent::Kind;
 
-// Null: nothing is wrong, or somebody else says it (the authenticator, with the key), or it may be anybody who looks whether we are there.
+// The reason for a kind of event. Null if nothing is wrong, if the authenticator reports the event
+// with the key, or if the peer may only have checked whether we exist.
 const char* Doorkeeper::words_for(Kind kind) const {
     switch (kind) {
         case Kind::mechanism:

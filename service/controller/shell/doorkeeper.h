@@ -1,6 +1,7 @@
-// Doorkeeper: says who did not come in, and why, so that the operator of the controller learns of it, too.
+// Doorkeeper: reports connections that failed, and why, so that the controller's operator learns of
+// them too.
 //
-// Each reason is said at once and then at growing intervals, with how often it was so.
+// Each reason is reported at once, and then at growing intervals with a count.
 #pragma once
 
 #include <string>
@@ -15,9 +16,9 @@ class Doorkeeper {
   public:
     explicit Doorkeeper(bool has_keys) : has_keys_(has_keys) {}
 
-    // The line to be logged, if there is one.
+    // One line for the log.
     struct Line {
-        std::string from;  // an address; empty if it is not known
+        std::string from;  // an address; empty if unknown
         std::string because;
         uint64_t times = 0;
     };
@@ -27,7 +28,8 @@ class Doorkeeper {
     const char* words_for(control_zmq::ConnectionEvent::Kind kind) const;
 
     bool has_keys_;
-    // Of the last connection that came. ZeroMQ does not say whose handshake failed; it is nearly always this one's.
+    // The peer of the last accepted connection. ZeroMQ does not say whose handshake failed; nearly
+    // always it is this peer's.
     std::string last_peer_;
     base::Repeated repeated_;
 };

@@ -10,7 +10,7 @@ size_t bytes_of(const Note& note) {
     return note.event.size() + note.detail.size() + note.about.job.size() + note.about.node.size();
 }
 
-// Not in the midst of a character of UTF-8.
+// Cuts the text to at most `bytes_max`, never within a UTF-8 character.
 void cut(std::string& text, size_t bytes_max) {
     if (text.size() <= bytes_max) return;
     size_t end = bytes_max;

@@ -1,7 +1,8 @@
-// EventRing: the latest of what an operator acts upon, for the status document. Numbers rise over the controller's life.
+// EventRing: the latest events of interest to an operator, for the status document. Numbers
+// increase over the controller's life.
 //
-// It is bounded in events and in bytes. No kind of event has more than a quarter of the places: a job whose groups fail by the thousand does not
-// push out that a node was lost.
+// The ring is bounded in events and in bytes. No kind of event has more than a quarter of the
+// places: thousands of failed groups do not displace the loss of a node.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ class EventRing {
 
     // Oldest first. Numbers may be missing in between.
     const std::deque<Event>& events() const { return events_; }
-    // The smallest number that is still kept; of an empty ring, the next one's.
+    // The smallest number still kept; if the ring is empty, the next event's number.
     uint64_t first() const { return events_.empty() ? next_ : events_.front().number; }
     uint64_t next() const { return next_; }
     size_t bytes() const { return bytes_; }

@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Where it is about nothing of the kind.
+// Null for a field that does not apply to the event.
 Json null_if_empty(const std::string& text) {
     return text.empty() ? Json(nullptr) : Json(text);
 }

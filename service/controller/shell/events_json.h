@@ -1,4 +1,4 @@
-// The latest events as JSON: in the status document, and by themselves for those who follow them.
+// Events as JSON: part of the status document, and a document for clients that follow events.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace pace::controller {
 
-// Adds "events", those with numbers greater than `since`, the latest last, and "events_first": the smallest number still kept.
+// Adds "events", those with numbers greater than `since`, the latest last, and "events_first", the
+// smallest number still kept.
 void add_events(const EventRing& ring, nlohmann::json& json, uint64_t since = 0);
 
-// These two alone.
+// A document with these two fields only.
 std::string events_json(const EventRing& ring, uint64_t since);
 
 }  // namespace pace::controller

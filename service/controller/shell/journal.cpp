@@ -42,7 +42,8 @@ base::Result<base::UniqueFd> open_locked(const std::string& path) {
                                         path);
             return base::make_errno_error(errno, fmt::format("lock journal {}", path));
         }
-        // Its holder may have replaced the file between our open and our lock (compact).
+        // The holder of the lock may have replaced the file between our open and our lock
+        // (compact).
         struct stat named {};
         if (stat(path.c_str(), &named) == 0 && named.st_ino == status.st_ino &&
             named.st_dev == status.st_dev)
@@ -68,7 +69,7 @@ base::Result<std::vector<std::byte>> read_all(int fd, const std::string& path) {
     return bytes;
 }
 
-// Written and durable, or an error after which nothing is known about what lies at `offset`.
+// On success the bytes are durable. After an error nothing is known about the bytes at `offset`.
 base::Result<> write_all(int fd, uint64_t offset, std::span<const std::byte> bytes,
                          const std::string& path) {
     if (bytes.empty()) return {};
@@ -90,7 +91,7 @@ void sync_folder(const std::string& path) {
     if (fd.valid()) fsync(fd.get());
 }
 
-// What lies behind the damage is lost by a cut, though it is whole: that is for a person to decide.
+// A cut would lose whole records behind the damage, so a person must decide.
 base::Result<> cut_or_refuse(const std::string& path, const RecoveredJournal& recovered,
                              const Journal::Options& options) {
     const std::string copy = path + ".damaged";
@@ -112,7 +113,7 @@ base::Result<> cut_or_refuse(const std::string& path, const RecoveredJournal& re
     return {};
 }
 
-// All of them at once, durable before the file takes its name.
+// All records as one durable file: the file is synced before it gets its name.
 std::vector<std::byte> file_of(std::span<const std::vector<std::byte>> records) {
     std::vector<std::byte> bytes = journal_header();
     for (const auto& record : records) append_record(bytes, bytes.size(), record, bytes.size());
@@ -154,8 +155,8 @@ Journal::Journal(std::string path, base::UniqueFd fd, uint64_t end, uint64_t rec
       compacted_bytes_(end),
       end_(end),
       records_(records) {
-    // Before the first record is asked for: is there room? The answer is needed at once, so this
-    // first reserve (and the header of a new file) is made here and not by the writer.
+    // Room must be known before the first record is requested. So this first reserve (and the
+    // header of a new file) is written here and not by the writer.
     std::unique_lock lock(mutex_);
     write_waiting(lock);
 }
@@ -165,8 +166,8 @@ void Journal::start() {
     pthread_setname_np(writer_.native_handle(), "pace-journal");
 }
 
-// A whole new file, locked and durable before it takes the name: at every moment the name means a complete journal that nobody else
-// can open.
+// Writes a new file, locked and durable before it takes the name. So the name always refers to a
+// complete journal that no other process can open.
 base::Result<base::UniqueFd> Journal::write_anew(std::span<const std::byte> bytes) const {
     const std::string beside = path_ + ".new";
     base::UniqueFd fd(
@@ -216,7 +217,7 @@ void Journal::write_replacement(std::unique_lock<std::mutex>& lock) {
     auto fd = write_anew(bytes);
     lock.lock();
     replacement_.reset();
-    // Next time when it has grown to four times this, whether that worked or not.
+    // The next compaction comes at four times this size, whether this one worked or not.
     compacted_bytes_ = fd ? bytes.size() : end_;
     if (!fd) return;
     fd_ = std::move(*fd);
@@ -276,8 +277,9 @@ void Journal::run() {
     if (!waiting_.empty()) write_waiting(lock);
 }
 
-// Writes what has gathered, without the lock. What fails stays in waiting_, to be written again at
-// the same offset: after a failed fdatasync the kernel forgets which pages it could not write.
+// Writes the gathered records, without the lock. Records of a failed write stay in waiting_, to be
+// written again at the same offset: after a failed fdatasync the kernel forgets which pages it
+// could not write.
 void Journal::write_waiting(std::unique_lock<std::mutex>& lock) {
     std::vector<std::byte> bytes;
     if (end_ == 0) bytes = journal_header();
@@ -289,7 +291,7 @@ void Journal::write_waiting(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     base::Result<> outcome = write_all(fd_.get(), begin, bytes, path_);
     const bool written = outcome.ok();
-    // The reserve comes after the batch: its lack must not keep this batch from the disk.
+    // The reserve comes after the batch: a lack of reserve must not keep this batch from the disk.
     if (written) outcome = reserve_after(end);
     lock.lock();
 
@@ -311,7 +313,7 @@ base::Result<> Journal::reserve_after(uint64_t end) {
     while (fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(end),
                      static_cast<off_t>(options_.reserve_bytes)) != 0) {
         if (errno == EINTR) continue;
-        // A filesystem that cannot allocate ahead tells of a full disk only when it is full.
+        // A filesystem that cannot allocate ahead reports a full disk only when it is full.
         if (errno == EOPNOTSUPP || errno == ENOSYS) return {};
         return disk_error(errno, path_, "reserve space");
     }

@@ -1,14 +1,14 @@
-// Journal: the controller's hard state on disk, appended by a thread of its own.
+// Journal: the controller's hard state on disk, appended by a writer thread.
 //
-// append() never waits for the disk: it hands the record to the writer, which writes and
-// fdatasyncs whatever has gathered, in order. So a record is durable a few milliseconds after the
-// decision that it belongs to has been sent; what is lost when the machine dies in between is
-// announced again by the daemons (design, section 6).
+// append() never waits for the disk. It hands the record to the writer, which writes the gathered
+// records in order and calls fdatasync. So a record becomes durable a few milliseconds after its
+// decision was sent. If the machine dies in between, the daemons announce the lost decisions again
+// (design, section 6).
 //
-// When the disk fails, or has no room for the reserve that is kept allocated ahead of the end, the
-// journal is *failed*: the controller then refuses new jobs (failure()), goes on with the old
-// ones, and the writer tries again every `retry`, with everything that is not yet durable, from the
-// last offset that is. Nothing after a failed write is believed to have reached the disk.
+// If the disk fails, or has no room for the reserve allocated ahead of the end, the journal is
+// *failed*. The controller then refuses new jobs (failure()) and continues the old ones. Every
+// `retry` the writer tries again to write everything that is not durable, from the last durable
+// offset. After a failed write nothing is assumed to have reached the disk.
 #pragma once
 
 #include <atomic>
@@ -34,54 +34,57 @@ class Journal {
   public:
     struct Options {
         base::Duration retry = std::chrono::milliseconds(500);
-        // Allocated ahead, so that a full disk is noticed before a record is accepted, not after.
-        // A guess: some thousand membership changes.
+        // Allocated ahead, so that a full disk is noticed before a record is accepted. A guess:
+        // some thousand membership changes.
         size_t reserve_bytes = size_t{256} << 10U;
         size_t compact_bytes = size_t{64} << 10U;
-        // A file that is damaged in the middle is cut there, after a copy of it was made beside it; otherwise it is refused.
+        // If set, a file that is damaged in the middle is copied beside itself and cut there.
+        // Otherwise the file is refused.
         bool cut_damaged = false;
     };
 
     struct Opened;
 
-    // Creates or recovers the file, cutting what a crash has torn at its end. Fails with taken if another process holds
-    // it, with corrupt or version as recover_journal does, with corrupt if it is damaged before its end, with disk or denied if it
-    // cannot be opened. A full disk is no failure here: the journal then begins failed.
+    // Creates or recovers the file and cuts a tail torn by a crash. Errors: taken if another
+    // process holds the file; corrupt or version from recover_journal; corrupt if the file is
+    // damaged before its end; disk or denied if the file cannot be opened. A full disk is no error
+    // here: the journal then starts as failed.
     static base::Result<Opened> open(const std::string& path, Options options);
 
-    // Replaces everything with these records, if that is worth it: the file is longer than
-    // `compact_bytes` and they take less than half of it. Before start() only. A failure leaves the
-    // file as it was. True if it was replaced.
+    // Replaces the content with these records if the file is longer than `compact_bytes` and the
+    // records take less than half of it. Call before start() only. On failure the file is
+    // unchanged. True if the content was replaced.
     base::Result<bool> compact(std::span<const std::vector<std::byte>> records);
 
-    // Starts the writer. Before it, append() only gathers.
+    // Starts the writer. Before start(), append() only gathers.
     void start();
 
-    // It has grown to several times what it was when it was compacted last.
+    // Whether the file has grown to several times its size after the last compaction.
     bool is_long() const;
-    // As compact(), while it is written: the writer does it when it comes to it. `records` are all that was appended so far; what is
-    // appended from now on follows them. If the disk fails, the file stays as it was, and grows on.
+    // Like compact(), but while the journal is written: the writer thread replaces the content.
+    // `records` stand for all records appended so far; later records follow them. If the disk
+    // fails, the file is unchanged and grows further.
     void replace(std::vector<std::vector<std::byte>> records);
 
-    // Tries once to write what is left, then gives up and says nothing: see flush().
+    // Tries once to write the remaining records and reports no failure: see flush().
     ~Journal();
     Journal(const Journal&) = delete;
     Journal& operator=(const Journal&) = delete;
 
-    // The record will be written. Never blocks on the disk. At most kRecordBytesMax.
+    // The record will be written. Never blocks on the disk. `record` has at most kRecordBytesMax.
     void append(std::vector<std::byte> record);
 
-    // Why new hard state should not be accepted now; nothing if all is well. One atomic load
-    // when it is.
+    // Why the controller should accept no new hard state now; nothing if all is well. In that case
+    // the cost is one atomic load.
     std::optional<base::Error> failure() const;
 
-    // Waits until everything appended is durable, or `deadline`. True if it is. For the end of the
-    // program and for tests, not for the loop.
+    // Waits until all appended records are durable, or until `deadline`. True if they are durable.
+    // For program exit and tests, not for the loop.
     bool flush(base::TimePoint deadline);
 
     struct Status {
         uint64_t bytes = 0;    // durable, header included
-        uint64_t records = 0;  // durable, those recovered included
+        uint64_t records = 0;  // durable, recovered ones included
         uint64_t waiting = 0;  // not yet durable
         std::optional<base::Error> failure;
     };
@@ -101,7 +104,7 @@ class Journal {
     const Options options_;
     base::UniqueFd fd_;
 
-    // The writer's own.
+    // Used by the writer thread only.
     uint64_t reserved_to_ = 0;
 
     mutable std::mutex mutex_;
@@ -109,12 +112,12 @@ class Journal {
     base::Condition durable_;
     std::deque<std::vector<std::byte>> waiting_;
     std::optional<std::vector<std::vector<std::byte>>> replacement_;
-    size_t replaced_ = 0;  // of waiting_, from the first on: these are in the replacement
+    size_t replaced_ = 0;  // the first so many of waiting_ are in replacement_
     uint64_t compacted_bytes_ = 0;
     uint64_t end_ = 0;
     uint64_t records_ = 0;
     bool stopping_ = false;
-    bool stuck_ = false;  // the last batch could not be written: only `retry` tries again
+    bool stuck_ = false;  // the last batch failed: only `retry` tries again
     std::optional<base::Error> error_;
     std::atomic<bool> failed_{false};
 
@@ -124,7 +127,7 @@ class Journal {
 struct Journal::Opened {
     std::unique_ptr<Journal> journal;
     std::vector<std::vector<std::byte>> records;  // oldest first
-    uint64_t cut_at = 0;                          // offset of the first byte not believed
+    uint64_t cut_at = 0;                          // offset of the first byte not trusted
     uint64_t cut_bytes = 0;
     std::string cut_because;  // empty: nothing was cut
 };

@@ -28,14 +28,14 @@ Number get(std::span<const std::byte> bytes, size_t at) {
 }
 
 uint64_t checksum(uint64_t offset, uint32_t behind, std::span<const std::byte> payload) {
-    // The head goes in through the seed: one pass over the payload, no copy.
+    // The header fields go into the seed: one pass over the payload, no copy.
     constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
     const uint64_t seed =
         offset ^ (static_cast<uint64_t>(payload.size()) << 40U) ^ (behind * kSpread);
     return XXH3_64bits_withSeed(payload.data(), payload.size(), seed);
 }
 
-// A record that was written here begins at this place, and is all there.
+// Whether a whole record that was written for this place begins here.
 bool is_whole(std::span<const std::byte> bytes, size_t at) {
     if (bytes.size() - at < kRecordHeaderBytes) return false;
     const size_t length = get<uint32_t>(bytes, at);
@@ -44,8 +44,18 @@ bool is_whole(std::span<const std::byte> bytes, size_t at) {
                                                     bytes.subspan(at + kRecordHeaderBytes, length));
 }
 
-// Looks for a record behind the bad place that was written when that was durable already; 0 if there is none. Lengths are as likely as
-// any other bytes to be noise, so what is hashed in vain is bounded.
+// Why no whole record begins here; null: one does.
+const char* flaw_at(std::span<const std::byte> bytes, size_t at) {
+    if (bytes.size() - at < kRecordHeaderBytes) return "a record's header is incomplete";
+    const size_t length = get<uint32_t>(bytes, at);
+    if (length > kRecordBytesMax) return "a record's length is impossible";
+    if (length > bytes.size() - at - kRecordHeaderBytes) return "a record is incomplete";
+    return is_whole(bytes, at) ? nullptr : "a record's checksum is wrong";
+}
+
+// Finds a record after the bad place that was written when the bad place was already durable. 0 if
+// there is none. Lengths may be noise like any other bytes, so the number of bytes hashed in vain
+// is bounded.
 size_t find_whole_behind(std::span<const std::byte> bytes, size_t bad) {
     size_t to_hash = kRecordBytesMax * 16;
     for (size_t at = bad + 1; at + kRecordHeaderBytes <= bytes.size(); ++at) {
@@ -58,6 +68,18 @@ size_t find_whole_behind(std::span<const std::byte> bytes, size_t bad) {
         if (is_whole(bytes, at)) return at;
     }
     return 0;
+}
+
+base::Result<> check_header(std::span<const std::byte> bytes) {
+    if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
+        return base::make_error(base::ErrorKind::corrupt,
+                                "this is no journal of Pace; name another file");
+    if (const auto version = get<uint32_t>(bytes, kMagic.size()); version != kJournalFormatVersion)
+        return base::make_error(base::ErrorKind::version,
+                                "the journal has version {}, this controller writes version {}; "
+                                "run the controller that wrote it",
+                                version, kJournalFormatVersion);
+    return {};
 }
 
 }  // namespace
@@ -84,42 +106,23 @@ base::Result<RecoveredJournal> recover_journal(std::span<const std::byte> bytes_
     RecoveredJournal recovered;
     const std::vector<std::byte> header = journal_header();
     if (bytes.size() < kJournalHeaderBytes) {
-        // Its creation was torn, unless the bytes say that it never was a journal.
+        // The creation of the file was torn, unless the bytes show that it never was a journal.
         if (!std::equal(bytes.begin(), bytes.end(), header.begin()))
             return base::make_error(base::ErrorKind::corrupt,
                                     "this is no journal of Pace; name another file");
         if (!bytes.empty()) recovered.cut_because = "the header is incomplete";
         return recovered;
     }
-    if (!std::equal(header.begin(), header.begin() + kMagic.size(), bytes.begin()))
-        return base::make_error(base::ErrorKind::corrupt,
-                                "this is no journal of Pace; name another file");
-    if (const auto version = get<uint32_t>(bytes, kMagic.size()); version != kJournalFormatVersion)
-        return base::make_error(base::ErrorKind::version,
-                                "the journal has version {}, this controller writes version {}; "
-                                "run the controller that wrote it",
-                                version, kJournalFormatVersion);
+    PACE_TRY(check_header(bytes));
 
     size_t at = kJournalHeaderBytes;
     recovered.good_bytes = at;
     while (at < bytes.size()) {
-        if (bytes.size() - at < kRecordHeaderBytes) {
-            recovered.cut_because = "a record's header is incomplete";
+        if (const char* flaw = flaw_at(bytes, at)) {
+            recovered.cut_because = flaw;
             break;
         }
         const size_t length = get<uint32_t>(bytes, at);
-        if (length > kRecordBytesMax) {
-            recovered.cut_because = "a record's length is impossible";
-            break;
-        }
-        if (length > bytes.size() - at - kRecordHeaderBytes) {
-            recovered.cut_because = "a record is incomplete";
-            break;
-        }
-        if (!is_whole(bytes, at)) {
-            recovered.cut_because = "a record's checksum is wrong";
-            break;
-        }
         recovered.records.push_back(bytes.subspan(at + kRecordHeaderBytes, length));
         at += kRecordHeaderBytes + length;
         recovered.good_bytes = at;

@@ -20,7 +20,7 @@ std::vector<std::byte> journal_of(const std::vector<std::vector<std::byte>>& pay
     return bytes;
 }
 
-// All written at once.
+// A journal whose records were all written in one batch.
 std::vector<std::byte> batch_of(const std::vector<std::vector<std::byte>>& payloads) {
     auto bytes = journal_header();
     for (const auto& payload : payloads)
@@ -116,8 +116,8 @@ TEST(JournalFormat, AFlippedBitInTheHeaderIsRefusedNotCut) {
 }
 
 TEST(JournalFormat, ARecordLeftOverFromBeforeACutIsNotBelieved) {
-    // The journal was cut after the first record and a shorter one was written: the old third
-    // record still lies behind it, whole, at a place where it was not written.
+    // The journal was cut after the first record and a shorter one was written. The old third
+    // record is still whole behind it, but at a place for which it was not written.
     auto bytes = journal_of({kPayloads[0], payload_of(2, 9)});
     const auto old = journal_of({kPayloads[0], payload_of(3, 9), kPayloads[2]});
     bytes.insert(bytes.end(), old.end() - 316, old.end());

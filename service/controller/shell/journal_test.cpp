@@ -25,7 +25,7 @@ std::vector<std::byte> record_of(size_t size, uint8_t fill) {
     return std::vector<std::byte>(size, static_cast<std::byte>(fill));
 }
 
-// Tries again often, so that a test need not wait.
+// Retries often, so that tests need not wait.
 const Journal::Options kEager{
     .retry = milliseconds(5), .reserve_bytes = 16U << 10U, .compact_bytes = 1024};
 
@@ -151,7 +151,7 @@ TEST_F(JournalTest, IsCompactedWhileItIsWritten) {
             journal.append(record_of(50, 3));
             ASSERT_TRUE(journal.flush(soon()));
         }
-        // What is appended before is in the replacement; what comes after follows it.
+        // Records appended before are in the replacement; later records follow it.
         journal.append(record_of(50, 4));
         journal.replace({record_of(9, 1), record_of(50, 4)});
         journal.append(record_of(4, 5));
@@ -211,7 +211,7 @@ TEST_F(JournalTest, CompactionKeepsTheRecordsAndTheLock) {
     EXPECT_EQ(again->records, (std::vector{few[0], few[1], record_of(4, 4)}));
 }
 
-// Waits for the journal to be failed, or not, on its own retries.
+// Waits until the journal is failed, or is not, by its own retries.
 bool becomes(const Journal& journal, bool failed) {
     const auto deadline = base::now() + seconds(20);
     while (journal.failure().has_value() != failed) {
@@ -221,8 +221,8 @@ bool becomes(const Journal& journal, bool failed) {
     return true;
 }
 
-// A file that may not grow past a limit stands for a full disk where no disk can be filled. In a
-// child process, since the limit is the process's.
+// A file size limit stands in for a full disk where no disk can be filled. The test runs in a child
+// process, since the limit applies to the process.
 TEST_F(JournalTest, AFileThatMayNotGrowFailsAndRecovers) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
@@ -274,7 +274,7 @@ TEST_F(JournalTest, AFullDiskIsNoticedBeforeARecordIsAccepted) {
         EXPECT_FALSE(journal.failure());
         journal.start();
         std::ofstream(ballast) << std::string(60U << 10U, 'x');  // as much as still fits
-        // What is appended still finds the reserve; a new reserve does not fit.
+        // The appended records fit the reserve; a new reserve does not fit.
         for (int i = 0; i < 9; ++i) journal.append(record_of(1000, 1));
         EXPECT_TRUE(becomes(journal, true));
         EXPECT_TRUE(journal.flush(soon()));

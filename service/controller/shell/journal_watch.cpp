@@ -9,7 +9,7 @@ namespace pace::controller {
 
 namespace {
 
-// An error has a kind, which a broken disk shares with a full one, and the system's words.
+// An error has a kind, which a broken disk and a full one share, and the system's message.
 bool is_full(const base::Error& failure) {
     for (const int number : {ENOSPC, EDQUOT})
         if (failure.message.find(std::strerror(number)) != std::string::npos) return true;

@@ -1,4 +1,4 @@
-// JournalWatch: tells the log when the journal begins to fail, why, and when it is written again.
+// JournalWatch: logs when and why the journal begins to fail, and when it recovers.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@ namespace pace::controller {
 
 class JournalWatch {
   public:
-    // Called several times a second, with why the journal fails now.
+    // Called several times a second with the journal's current failure, if any.
     void look(const std::optional<base::Error>& failure);
 
   private:
-    std::string told_;  // the failure that was told last; empty: none
+    std::string told_;  // last failure logged; empty: none
 };
 
 }  // namespace pace::controller

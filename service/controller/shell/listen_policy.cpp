@@ -13,7 +13,7 @@ constexpr std::string_view kTcp = "tcp://";
 }  // namespace
 
 base::Result<std::string> listenable(std::string_view endpoint, const ControllerConfig& config) {
-    // Only processes of this machine reach these, and the file's mode says which.
+    // Only processes on this machine reach these endpoints, and the file's mode limits which.
     if (endpoint.starts_with("inproc://") || endpoint.starts_with("ipc://"))
         return std::string(endpoint);
     if (!endpoint.starts_with(kTcp))

@@ -1,4 +1,5 @@
-// Where a controller may listen. Pure: reads the endpoint's text and the configuration only.
+// Listen policy: where a controller may listen. Pure: uses only the endpoint's text and the
+// configuration.
 #pragma once
 
 #include <string>
@@ -9,9 +10,9 @@
 
 namespace pace::controller {
 
-// The endpoint as ZeroMQ is to bind it ("localhost" written as its address). Fails with invalid if
-// it is none, or with denied, saying what to do, if it would let in more than the configuration
-// says: anyone off this machine without CURVE, or every interface without being asked.
+// Returns the endpoint for ZeroMQ to bind, with "localhost" replaced by its address. Errors:
+// invalid if the text is no endpoint; denied, with advice, if the endpoint would admit other
+// machines without CURVE, or every interface, and the configuration does not allow that.
 base::Result<std::string> listenable(std::string_view endpoint, const ControllerConfig& config);
 
 }  // namespace pace::controller

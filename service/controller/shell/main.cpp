@@ -1,4 +1,4 @@
-// pace-controller: the controller in a process of its own. Only wiring.
+// pace-controller: the controller in its own process. Only wiring.
 
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -54,8 +54,9 @@ pace::controller::ControllerConfig config_of(const pace::settings::Settings& set
     return config;
 }
 
-// SIGTERM and SIGINT as a descriptor. Before any thread starts, so that every thread inherits the
-// mask. A file that grows past its limit is an error of write(2), not the end of the process.
+// Returns a descriptor for SIGTERM and SIGINT. Call before any thread starts, so that all threads
+// inherit the mask. SIGXFSZ is ignored: a file at its size limit makes write(2) fail instead of
+// ending the process.
 Result<pace::base::UniqueFd> signals() {
     std::signal(SIGXFSZ, SIG_IGN);
     std::signal(SIGPIPE, SIG_IGN);
@@ -70,7 +71,7 @@ Result<pace::base::UniqueFd> signals() {
     return fd;
 }
 
-// Whoever is held up by it finds the callback in the log.
+// Logs the callbacks that held up the loop.
 void tell_stalls(pace::base::EventLoop& loop) {
     loop.watch_of_steps().set_handler([](const pace::base::LoopWatch::Step& step) {
         pace::base::log_event(

@@ -55,7 +55,7 @@ base::Result<> check(const ViewPrepared& prepared) {
     return {};
 }
 
-// Of most messages the core believes what their types allow.
+// For most messages the core accepts all values that their types allow.
 template <typename Message>
 base::Result<> check(const Message& /*message*/) {
     return {};

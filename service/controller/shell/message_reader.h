@@ -1,4 +1,5 @@
-// From the control plane's envelopes to what the core, or the shell, understands. Pure.
+// Message reader: converts envelopes of the control plane into events of the core and messages for
+// the shell. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,17 @@
 
 namespace pace::controller {
 
-// Fails with version, naming both, or with invalid.
+// Errors: version, naming both versions; invalid.
 base::Result<Hello> read_hello(const protocol::control::Hello& table);
 
-// The event that a message of the daemon at `node` means, if a daemon may send it at all. Nothing for messages that are not the core's
-// business (hello, status) or that only a controller sends. Fails with invalid if it holds a choice that this controller does not know;
-// `request_of` then tells whom to refuse.
+// The event in a message from the daemon at `node`. Nothing for messages that do not concern the
+// core (hello, status), and for messages that only a controller sends. Fails with invalid if the
+// message has a choice that this controller does not know; then request_of() gives the request to
+// refuse.
 base::Result<std::optional<Event>> read_event(const protocol::control::Envelope& envelope,
                                               NodeId node);
 
-// The request that a refusal must name; nothing if the message asks for no answer.
+// The request that a refusal must name; nothing if the message needs no answer.
 std::optional<RequestId> request_of(const protocol::control::Envelope& envelope);
 
 }  // namespace pace::controller

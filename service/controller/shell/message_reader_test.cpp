@@ -1,4 +1,4 @@
-// Messages of daemons, field by field; dispatcher_test has those of liars.
+// Message reader: messages of daemons, field by field; dispatcher_test tests hostile ones.
 #include "service/controller/shell/message_reader.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace pace::controller {
 namespace {
 
-// What the controller makes of a daemon's message.
+// Returns the event that the controller reads from a daemon's message.
 template <typename Message>
 Message said(const Message& message) {
     protocol::EnvelopeWriter writer;
@@ -59,12 +59,26 @@ TEST(MessageReader, AnNcclThatIsNoneIsRefusedByItsNumber) {
     EXPECT_NE(hello.error().message.find("NCCL version 1000000 of node a"), std::string::npos);
 }
 
-TEST(MessageReader, EverythingThatADaemonSaysArrivesAsItWasSaid) {
+TEST(MessageReader, AHeartbeatArrivesAsItWasSaid) {
     const Heartbeat heartbeat{.workers = {{1, 2, 3, 4, 5, true, 6, 7}, {}},
                               .groups = {{1, 7, {2, 5}, 8, {4, 6}, 9, 10, 11, 12}, {1}},
                               .links = {{9, 25'000, 0.5}},
-                              .number = 4};
+                              .number = 4,
+                              .machine = {64, 16, {{"H100", 80, true, 3}, {}}}};
     EXPECT_EQ(said(heartbeat), heartbeat);
+    Heartbeat progress{.workers = {{1, 2}}};
+    progress.workers[0].steps_done = 3;
+    progress.workers[0].steps_total = 4;
+    progress.workers[0].steps_told_us = 5;
+    progress.workers[0].has_residual = true;
+    progress.workers[0].residual_bytes = 6;
+    progress.workers[0].residual_exchanges = 7;
+    EXPECT_EQ(said(progress), progress);
+    const Heartbeat long_name{.machine = {64, 16, {{std::string(100, 'x'), 80, false, 0}}}};
+    EXPECT_EQ(said(long_name).machine.gpus[0].name, std::string(protocol::kGpuNameBytesMax, 'x'));
+}
+
+TEST(MessageReader, EverythingThatADaemonSaysArrivesAsItWasSaid) {
     JobOptions asked;
     asked.name = "fashion";
     asked.world = 8;

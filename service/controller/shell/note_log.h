@@ -1,4 +1,5 @@
-// What the core notes, as an entry of the log: with the MESSAGE_ID of its event, if base/controller_events.h has one of that name.
+// Note log: writes the core's notes to the log, with the MESSAGE_ID of the event if
+// base/controller_events.h has one of this name.
 #pragma once
 
 #include <string_view>
@@ -7,7 +8,7 @@
 
 namespace pace::controller {
 
-// `from`: where the message at hand came from, if there is one; told of a daemon that is refused.
+// `from`: the source of the current message, if any; logged for a daemon that is refused.
 void log_note(const Note& note, std::string_view from);
 
 }  // namespace pace::controller

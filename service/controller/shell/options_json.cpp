@@ -21,7 +21,7 @@ Json json_of(const OptionRow& row, const OptionValue& value) {
         case OptionKind::text:
             return std::get<std::string>(value.value);
         case OptionKind::bytes:
-            // How many there are: of a large graph, to list them would take more room than all else.
+            // The number of edges: the list of a large graph would take more room than the rest.
             return std::get<std::vector<uint8_t>>(value.value).size() / (2 * sizeof(uint32_t));
     }
     return {};

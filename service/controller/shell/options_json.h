@@ -1,4 +1,4 @@
-// A job's options as JSON: those that count in such a job, each by its name in pace.h.
+// Job options as JSON: the options that apply to the job, by their names in pace.h.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
-// Outlet: where the dispatcher's words go. The server's is a socket and a journal, a test's a list.
+// Outlet: where the dispatcher's output goes. The server's is a socket and a journal, a test's a
+// list.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ class Outlet {
   public:
     virtual ~Outlet() = default;
 
-    // False if the connection is gone, or its peer does not drain it: the message is lost.
+    // False if the connection is gone or its peer does not read: the message is lost.
     virtual bool send(std::string_view route, std::span<const std::byte> message) = 0;
 
     virtual void append(std::vector<std::byte> record) = 0;
@@ -27,7 +28,7 @@ class Outlet {
 
     virtual void note(const Note& note) = 0;
 
-    // Of this process, which daemons compare theirs with; 0: none is told.
+    // This process's clock, which daemons compare with theirs; 0: not sent.
     virtual uint64_t clock_ns() const { return 0; }
 
     // The answer to a StatusRequest.

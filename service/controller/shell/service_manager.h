@@ -1,4 +1,4 @@
-// ServiceManager: what systemd is told of this process (sd_notify), and the watchdog it asks for.
+// ServiceManager: reports this process's state to systemd (sd_notify) and feeds its watchdog.
 // Without a service manager every call does nothing.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace pace::controller {
 
 class ServiceManager {
   public:
-    // From now on the watchdog is fed from the loop, if one is set: a loop that hangs is
-    // restarted. `status` is asked for the line that `systemctl status` shows.
+    // Feeds the watchdog, if one is set, from the loop: systemd restarts a process whose loop
+    // hangs. `status` returns the line that `systemctl status` shows.
     ServiceManager(base::EventLoop& loop, std::function<std::string()> status);
     ServiceManager(const ServiceManager&) = delete;
     ServiceManager& operator=(const ServiceManager&) = delete;

@@ -5,10 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/nccl.h"
 #include "protocol/version.h"
 #include "service/controller/core/options.h"
 #include "service/controller/shell/events_json.h"
+#include "service/controller/shell/json_times.h"
+#include "service/controller/shell/nodes_json.h"
 #include "service/controller/shell/options_json.h"
 
 namespace pace::controller {
@@ -17,38 +18,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kNodesMax = 2048;
 constexpr size_t kWorkersMax = 1792;  // of all jobs together
 constexpr size_t kSlowMax = 128;      // of those, with why they are slow
-// Of the recent groups of all jobs together, each job with an equal share: members, and a group
-// itself counts for as many as its fields take room.
+constexpr size_t kToldMax = 1024;     // and with their steps and residuals
+// Members of recent groups, for all jobs together; each job has an equal share.
 constexpr size_t kGroupRoom = 8192;
-constexpr size_t kGroupCost = 2;
-// So many bytes of why it failed count for one more: about half as many as a member's fields take, because
-// in JSON each may become two.
+constexpr size_t kGroupCost = 2;  // a group's own fields take as much room as so many members
+// So many bytes of why it failed count for one more: about half as many as a member's fields take,
+// because in JSON each may become two.
 constexpr size_t kReasonBytesOfOne = 64;
-constexpr size_t kLinksMax = 4096;
 // Of the zones of all jobs together: nodes, and each zone counts for one more.
 constexpr size_t kZoneRoom = 4096;
-
-double milliseconds(Duration duration) {
-    return std::chrono::duration<double, std::milli>(duration).count();
-}
-
-Json json_of(const NodeView& node) {
-    return {{"node", node.node},
-            {"name", node.name},
-            {"host", node.host},
-            {"processors", node.processors},
-            {"workers", node.workers},
-            {"zone", node.zone},
-            {"nccl", protocol::nccl_text(node.nccl)},
-            {"status", name_of(node.status)},
-            {"silent_ms", milliseconds(node.silent)},
-            {"patience_ms", milliseconds(node.patience)},
-            {"draining", node.draining},
-            {"version", node.release}};
-}
 
 Json json_of(const AutoView& chosen) {
     Json json{{"policy", name_of(chosen.policy)},
@@ -59,7 +39,7 @@ Json json_of(const AutoView& chosen) {
     return json;
 }
 
-// On the controller's monotonic clock, which is the document's clock_us.
+// The time on the controller's monotonic clock, which is the document's clock_us.
 int64_t microseconds(TimePoint time) {
     return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
@@ -82,7 +62,33 @@ Json json_of(const Slowness& slow) {
             {"text", slow.text}};
 }
 
-Json json_of(const WorkerView& worker, size_t& slow_room) {
+Json json_of(const StepsView& steps) {
+    return {{"done", steps.done},
+            {"total", steps.total},
+            {"left_s", steps.left_s ? Json(*steps.left_s) : Json(nullptr)}};
+}
+
+Json json_of(const KeptResidual& residual) {
+    return {{"bytes", residual.bytes}, {"exchanges", residual.exchanges}};
+}
+
+// Room that is left in the document.
+struct Room {
+    size_t workers = kWorkersMax;
+    size_t slow = kSlowMax;
+    size_t told = kToldMax;
+    size_t zones = kZoneRoom;
+    size_t groups_of_each = kGroupRoom;  // of each job
+};
+
+void add_told(const WorkerView& worker, Room& room, Json& json) {
+    if ((!worker.steps && !worker.residual) || room.told == 0) return;
+    --room.told;
+    if (worker.steps) json["steps"] = json_of(*worker.steps);
+    if (worker.residual) json["residual"] = json_of(*worker.residual);
+}
+
+Json json_of(const WorkerView& worker, Room& room) {
     Json json{{"rank", worker.rank},
               {"node", worker.node},
               {"status", name_of(worker.status)},
@@ -91,9 +97,10 @@ Json json_of(const WorkerView& worker, size_t& slow_room) {
               {"step_last_ms", milliseconds(worker.step_last)},
               {"step_median_ms", milliseconds(worker.step_median)},
               {"exchanging", worker.exchanging}};
-    // JSON has no word for an infinity or a NaN: they are null.
+    // JSON has no infinity or NaN: they become null.
     if (worker.loss) json["loss"] = *worker.loss;
     if (worker.samples_per_s > 0) json["samples_per_s"] = worker.samples_per_s;
+    add_told(worker, room, json);
     if (worker.waiting) json["waiting_ms"] = milliseconds(*worker.waiting);
     json["computed"] = json_of(worker.computed);
     json["waited"] = json_of(worker.waited);
@@ -102,15 +109,15 @@ Json json_of(const WorkerView& worker, size_t& slow_room) {
     json["activity"] = is_known ? Json(name_of(worker.doing)) : Json(nullptr);
     json["activity_s"] = is_known ? Json(base::to_seconds(worker.doing_for)) : Json(nullptr);
     json["slow"] = nullptr;
-    if (worker.slow && slow_room > 0) {
+    if (worker.slow && room.slow > 0) {
         json["slow"] = json_of(*worker.slow);
-        --slow_room;
+        --room.slow;
     }
     return json;
 }
 
-// Of groups and members there are thousands, and the controller decides nothing meanwhile: their
-// fields are assigned one by one, since a list in braces is built several times over.
+// There are thousands of groups and members, and the controller decides nothing meanwhile. Their
+// fields are assigned one by one, since a braced list is built several times.
 Json json_of(const Part& part, const GroupRecord::Times& times) {
     Json json = Json::object();
     json["rank"] = part.rank;
@@ -122,7 +129,7 @@ Json json_of(const Part& part, const GroupRecord::Times& times) {
     return json;
 }
 
-// Its first members, as many as listed.
+// Lists the group's first `listed` members.
 Json json_of(const GroupRecord& group, TimePoint now, size_t listed) {
     Json json = Json::object();
     json["group"] = group.order.group;
@@ -143,7 +150,7 @@ Json json_of(const GroupRecord& group, TimePoint now, size_t listed) {
     return json;
 }
 
-// Bucket b counts those stale by 2^(b-1) .. 2^b - 1 iterations; empty ends are left out.
+// Bucket b counts members that are 2^(b-1) .. 2^b - 1 iterations stale; empty buckets are left out.
 Json json_of(const GroupHistory::Staleness& staleness) {
     Json buckets = Json::array();
     for (size_t bucket = 0; bucket < staleness.size(); ++bucket) {
@@ -159,8 +166,8 @@ size_t cost_without_members(const GroupRecord& group) {
     return kGroupCost + group.reason.size() / kReasonBytesOfOne;
 }
 
-// The latest groups that there is room for, oldest first; of the oldest of them maybe not all
-// members.
+// Adds the latest groups for which there is room, oldest first. The oldest listed group may lack
+// some of its members.
 void add_recent_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
     std::vector<Json> latest;
     for (auto group = job.recent_groups.rbegin(); group != job.recent_groups.rend(); ++group) {
@@ -175,7 +182,8 @@ void add_recent_groups(const JobView& job, TimePoint now, size_t room, Json& jso
     json["recent_groups"] = std::move(latest);
 }
 
-// Of static groups it is told what has ended, and nothing of the members' iterations.
+// Adds the fields of policies that form groups. For static groups only the ended groups are known,
+// and no member iterations.
 void add_forming(const JobView& job, Json& json) {
     json.update({{"group_wait_ms", milliseconds(job.group_wait)},
                  {"holding", job.holding},
@@ -198,30 +206,12 @@ void add_groups(const JobView& job, TimePoint now, size_t room, Json& json) {
     add_recent_groups(job, now, room, json);
 }
 
-// Nodes that are near each other: by the operator's word, or, without one, by their links.
+// Nodes near each other: as the operator says, or else as measured by their links.
 Json json_of(const ZoneView& zone) {
     Json json{{"zone", zone.zone}, {"nodes", zone.nodes}};
     if (!zone.label.empty()) json["label"] = zone.label;
     return json;
 }
-
-Json json_of(const LinkView& view) {
-    Json json = Json::object();
-    json["from"] = view.from;
-    json["to"] = view.to;
-    json["latency_us"] = static_cast<double>(view.link.latency_ns) / 1e3;
-    json["ns_per_byte"] = view.link.ns_per_byte;
-    json["mebibyte_ms"] = mebibyte_ns(view.link) / 1e6;
-    return json;
-}
-
-// Room that is left in the document.
-struct Room {
-    size_t workers = kWorkersMax;
-    size_t slow = kSlowMax;
-    size_t zones = kZoneRoom;
-    size_t groups_of_each = kGroupRoom;  // of each job
-};
 
 void add_zones(const JobView& job, Room& room, Json& json) {
     size_t left_out = 0;
@@ -247,7 +237,7 @@ Json checkpoint_of(const ModelView& model, TimePoint now) {
     return json;
 }
 
-// [rank, seconds], the longest first.
+// [rank, seconds], longest first.
 Json waited_by(const ModelView& model) {
     constexpr size_t kListed = 64;
     std::vector<std::pair<double, Rank>> waits;
@@ -261,7 +251,7 @@ Json waited_by(const ModelView& model) {
 }
 
 Json json_of(const ModelView& model, TimePoint now) {
-    // Up to the last bucket that is not empty.
+    // Buckets up to the last non-empty one.
     const auto& staleness = model.statistics.staleness;
     size_t buckets = staleness.size();
     while (buckets > 0 && staleness[buckets - 1] == 0) --buckets;
@@ -282,7 +272,7 @@ Json json_of(const ModelView& model, TimePoint now) {
             {"checkpoint", checkpoint_of(model, now)}};
 }
 
-// Of each the first ranks.
+// Lists the first ranks of each.
 Json json_of(const WaitView& wait) {
     static constexpr size_t kListed = 16;
     const auto first = [](const std::vector<Rank>& ranks) {
@@ -317,6 +307,8 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
               {"started", job.started},
               {"state", name_of(job.stage)},
               {"finished_s", nullptr},
+              {"steps", job.steps ? json_of(*job.steps) : Json(nullptr)},
+              {"residual", job.residual ? json_of(*job.residual) : Json(nullptr)},
               {"changing_view", job.changing_view},
               {"gathering", job.gathering},
               {"left_out", job.left_out},
@@ -331,7 +323,7 @@ Json json_of(const JobView& job, TimePoint now, Room& room) {
     room.workers -= listed;
     Json& workers = json["workers"] = Json::array();
     for (const WorkerView& worker : std::span(job.workers).first(listed))
-        workers.push_back(json_of(worker, room.slow));
+        workers.push_back(json_of(worker, room));
     json["workers_left_out"] = job.workers.size() - listed;
     if (in_groups) add_groups(job, now, room.groups_of_each, json);
     if (job.model) json["model"] = json_of(*job.model, now);
@@ -355,6 +347,7 @@ std::string status_json(const StatusView& view, const ShellView& shell, TimePoin
     Json json{{"version", PACE_VERSION},
               {"protocol", protocol::kVersion},
               {"clock_us", microseconds(now)},
+              {"unix_ms", shell.unix_ms},
               {"listening", shell.endpoints},
               {"curve", shell.curve},
               {"heartbeat_ms", shell.heartbeat_ms},
@@ -372,26 +365,12 @@ std::string status_json(const StatusView& view, const ShellView& shell, TimePoin
                 {"groups", view.counters.groups},
                 {"bridged_groups", view.counters.bridged_groups},
                 {"views", view.counters.views}}}};
-    const size_t nodes_listed = std::min(view.nodes.size(), kNodesMax);
-    Json& nodes = json["nodes"] = Json::array();
-    for (const NodeView& node : std::span(view.nodes).first(nodes_listed))
-        nodes.push_back(json_of(node));
-    json["nodes_left_out"] = view.nodes.size() - nodes_listed;
-    const size_t links_listed = std::min(view.links.size(), kLinksMax);
-    Json& links = json["links"] = Json::array();
-    for (const LinkView& link : std::span(view.links).first(links_listed))
-        links.push_back(json_of(link));
-    json["links_left_out"] = view.links.size() - links_listed;
-    const size_t cuts_listed = std::min(view.cuts.size(), kLinksMax);
-    Json& cuts = json["cut_links"] = Json::array();
-    for (const CutView& cut : std::span(view.cuts).first(cuts_listed))
-        cuts.push_back({{"nodes", {cut.low, cut.high}}, {"since_ms", milliseconds(cut.since)}});
-    json["cut_links_left_out"] = view.cuts.size() - cuts_listed;
+    add_nodes(view, json);
     Room room;
     room.groups_of_each /= std::max<size_t>(view.jobs.size(), 1);
     Json& jobs = json["jobs"] = Json::array();
     for (const JobView& job : view.jobs) jobs.push_back(json_of(job, now, room));
-    // What is not UTF-8 is shown as such, not thrown over.
+    // Bytes that are not UTF-8 are replaced instead of causing an exception.
     if (shell.events != nullptr) add_events(*shell.events, json);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -1,6 +1,6 @@
-// The controller's state as JSON: what StatusReply carries, `pacectl status` prints and the status
-// page shows. Pure. Lists are bounded, so that a reply fits a message whatever the cluster's size;
-// what was left out is counted beside the list.
+// Status document: the controller's state as JSON, which StatusReply carries, and which `pacectl
+// status` and the status page show. Pure. Lists are bounded, so that a reply fits a message
+// whatever the cluster's size. A count beside each list tells how many entries were left out.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace pace::controller {
 
-// What the shell adds to the core's view.
+// The shell's part of the status, beside the core's view.
 struct ShellView {
     std::vector<std::string> endpoints;
     bool curve = false;
@@ -23,6 +23,7 @@ struct ShellView {
     std::string journal_path;  // empty: no journal
     Journal::Status journal;
     const EventRing* events = nullptr;
+    int64_t unix_ms = 0;  // the controller's clock, since 1970
 };
 
 std::string status_json(const StatusView& view, const ShellView& shell, TimePoint now);

@@ -131,7 +131,7 @@ TEST(StatusJson, AJobWithoutGroupsTellsNothingOfThem) {
     EXPECT_EQ(job["progress"]["first"]["at"], 92);
 }
 
-// Of a thousand groups of 30 the latest are listed, in their order.
+// The latest of a thousand groups of 30 members are listed, in order.
 TEST(StatusJson, OfManyRecentGroupsTheLatestAreListed) {
     StatusView view;
     view.jobs = {averaging_job()};
@@ -167,7 +167,7 @@ TEST(StatusJson, WhyAGroupFailedTakesRoomFromOlderOnes) {
     EXPECT_LT(text.size(), protocol::kToDaemonBytesMax / 2);
 }
 
-// What the daemon says of a group's end comes as far as the document.
+// The daemon's reason for a group's failure reaches the document.
 TEST(StatusJson, TellsWhyAGroupFailed) {
     CoreFixture controller;
     const auto nodes = controller.start(averaging(2));
@@ -188,69 +188,84 @@ TEST(StatusJson, TellsWhyAGroupFailed) {
     EXPECT_EQ(shown()["reason"], "the exchange failed at node 'node1': a buffer is not there");
 }
 
-TEST(StatusJson, ShowsTheOptionsThatCountInTheJob) {
-    const auto options_of = [](const JobOptions& options) {
-        StatusView view;
-        view.jobs.resize(1);
-        view.jobs[0].options = options;
-        return Json::parse(status_json(view, ShellView{}, base::now()))["jobs"][0]["options"];
-    };
+// The options that a job with these shows.
+Json shown(const JobOptions& options) {
+    StatusView view;
+    view.jobs.resize(1);
+    view.jobs[0].options = options;
+    return Json::parse(status_json(view, ShellView{}, base::now()))["jobs"][0]["options"];
+}
+
+TEST(StatusJson, ShowsTheOptionsThatCountInAJobOfRounds) {
     JobOptions options;
     options.policy = Policy::all_reduce;
-    EXPECT_EQ(options_of(options), Json({{"world", 0},
-                                         {"policy", "all-reduce"},
-                                         {"quorum", "all"},
-                                         {"reduce.resync_every", 0},
-                                         {"compression", "none"},
-                                         {"reduce.reject_nonfinite", false}}));
+    EXPECT_EQ(shown(options), Json({{"world", 0},
+                                    {"policy", "all-reduce"},
+                                    {"quorum", "all"},
+                                    {"reduce.resync_every", 0},
+                                    {"compression", "none"},
+                                    {"reduce.reject_nonfinite", false}}));
     options.quorum = Quorum::count;
     options.quorum_count = 3;
     options.late = Late::drop;
     options.staleness_max = 32;
-    Json shown = options_of(options);
-    EXPECT_EQ(shown["quorum"], "count");
-    EXPECT_EQ(shown["quorum.count"], 3);
-    EXPECT_EQ(shown["quorum.late"], "drop");
-    EXPECT_EQ(shown["quorum.staleness_max"], 32);
-    EXPECT_EQ(shown["quorum.divide_by"], "world");
-    EXPECT_FALSE(shown.contains("topk.density"));
-    options.quorum = Quorum::all;
+    const Json quorum = shown(options);
+    EXPECT_EQ(quorum["quorum"], "count");
+    EXPECT_EQ(quorum["quorum.count"], 3);
+    EXPECT_EQ(quorum["quorum.late"], "drop");
+    EXPECT_EQ(quorum["quorum.staleness_max"], 32);
+    EXPECT_EQ(quorum["quorum.divide_by"], "world");
+    EXPECT_FALSE(quorum.contains("topk.density"));
+}
+
+TEST(StatusJson, ShowsTheOptionsThatCountInAJobWithTopK) {
+    JobOptions options;
+    options.policy = Policy::all_reduce;
+    options.late = Late::drop;
     options.compression = Compression::spardl;
     options.density = 0.01;
     options.teams = 2;
-    shown = options_of(options);
-    EXPECT_EQ(shown["compression"], "spardl");
-    EXPECT_EQ(shown["topk.density"], 0.01);
-    EXPECT_EQ(shown["topk.residuals"], "global");
-    EXPECT_EQ(shown["topk.indices"], "compressed");
-    EXPECT_EQ(shown["topk.values"], "f32");
-    EXPECT_EQ(shown["topk.hierarchy"], "node");
-    EXPECT_EQ(shown["topk.dense_fallback"], "automatic");
-    EXPECT_EQ(shown["topk.teams"], 2);
-    EXPECT_EQ(shown["topk.team_gather"], "automatic");
-    EXPECT_FALSE(shown.contains("quorum.late"));
+    const Json top_k = shown(options);
+    EXPECT_EQ(top_k["compression"], "spardl");
+    EXPECT_EQ(top_k["topk.density"], 0.01);
+    EXPECT_EQ(top_k["topk.residuals"], "global");
+    EXPECT_EQ(top_k["topk.indices"], "compressed");
+    EXPECT_EQ(top_k["topk.values"], "f32");
+    EXPECT_EQ(top_k["topk.hierarchy"], "node");
+    EXPECT_EQ(top_k["topk.dense_fallback"], "automatic");
+    EXPECT_EQ(top_k["topk.teams"], 2);
+    EXPECT_EQ(top_k["topk.team_gather"], "automatic");
+    EXPECT_FALSE(top_k.contains("quorum.late"));
     options.compression = Compression::gtopk;
-    EXPECT_FALSE(options_of(options).contains("topk.teams"));
+    EXPECT_FALSE(shown(options).contains("topk.teams"));
+}
+
+TEST(StatusJson, ShowsTheOptionsThatCountInAJobOfGroups) {
+    JobOptions options;
     options.policy = Policy::partial_reduce;
-    EXPECT_FALSE(options_of(options).contains("quorum"));
+    EXPECT_FALSE(shown(options).contains("quorum"));
     options.group_size = 3;
-    EXPECT_TRUE(options_of(options).contains("group.size"));
-    EXPECT_FALSE(options_of(options).contains("group.edges"));
+    EXPECT_TRUE(shown(options).contains("group.size"));
+    EXPECT_FALSE(shown(options).contains("group.edges"));
     options.policy = Policy::ad_psgd;
     options.edges = {0, 1, 1, 2, 2, 3};
-    EXPECT_EQ(options_of(options)["group.edges"], 3);
+    EXPECT_EQ(shown(options)["group.edges"], 3);
     for (const char* key : {"server.shards", "server.checkpoint_copies", "server.restore"})
-        EXPECT_FALSE(options_of(options).contains(key)) << key;
+        EXPECT_FALSE(shown(options).contains(key)) << key;
+}
+
+TEST(StatusJson, ShowsTheOptionsThatCountInAServerJob) {
+    JobOptions options;
     options.policy = Policy::ssp;
     options.shards = 3;
     options.checkpoint_copies = 2;
     options.restore = true;
-    shown = options_of(options);
-    EXPECT_EQ(shown["server.shards"], 3);
-    EXPECT_EQ(shown["server.checkpoint_copies"], 2);
-    EXPECT_EQ(shown["server.restore"], true);
+    const Json server = shown(options);
+    EXPECT_EQ(server["server.shards"], 3);
+    EXPECT_EQ(server["server.checkpoint_copies"], 2);
+    EXPECT_EQ(server["server.restore"], true);
     options.restore = false;
-    EXPECT_EQ(options_of(options)["server.restore"], false);
+    EXPECT_EQ(shown(options)["server.restore"], false);
 }
 
 TEST(StatusJson, TellsWhatPolicyAutoHasChosenAndWhy) {
@@ -323,30 +338,37 @@ TEST(StatusJson, WhatIsNotTextDoesNotThrow) {
     EXPECT_EQ(json["nodes"].size(), 1U);
 }
 
+JobView largest_job() {
+    JobView job = averaging_job();
+    WorkerView slow = worker(~Rank{0}, 65'535);
+    slow.computed = slow.waited = slow.exchanged = {1e9 / 3, std::chrono::nanoseconds(1)};
+    slow.doing = Doing::unreachable;
+    slow.doing_for = std::chrono::nanoseconds(1);
+    slow.loss = slow.samples_per_s = 1e9 / 3;
+    slow.steps = StepsView{~uint64_t{0}, ~uint64_t{0}, 1e9 / 3};
+    slow.residual = KeptResidual{~uint64_t{0}, ~uint64_t{0}};
+    slow.slow = Slowness{SlowWhy::computing, 1.0 / 3, {}, std::string(200, 's')};
+    job.workers.assign(65'536, slow);
+    job.zones.assign(10'000, {~uint32_t{0}, std::string(63, 'z'), {65'535}});
+    job.recent_groups.assign(64, job.recent_groups[0]);
+    for (auto& group : job.recent_groups) {
+        group.order.members.assign(65'536, {65'535, 65'535, uint64_t{1} << 60U, 1.0 / 3});
+        group.times.assign(65'536, {base::now(), base::now()});
+    }
+    return job;
+}
+
 TEST(StatusJson, FitsAMessageHoweverLargeTheCluster) {
     StatusView view;
     for (uint32_t n = 1; n <= 10'000; ++n) view.nodes.push_back(node(n, std::string(63, 'n')));
     for (NodeView& each : view.nodes) each.host = std::string(255, 'h');
     for (NodeView& each : view.nodes) each.zone = std::string(63, 'z');
     for (NodeView& each : view.nodes) each.nccl = 999'999;
+    const GpuReport gpu{std::string(64, '"'), ~uint64_t{0}, true, ~uint64_t{0}};
+    for (NodeView& each : view.nodes)
+        each.machine = {~uint64_t{0}, ~uint64_t{0}, std::vector<GpuReport>(16, gpu)};
     view.links.assign(20'000, {65'535, 65'534, {3'599'999'999'999, 1e9 / 3}});
-    for (int j = 0; j < 4; ++j) {
-        JobView job = averaging_job();
-        WorkerView slow = worker(~Rank{0}, 65'535);
-        slow.computed = slow.waited = slow.exchanged = {1e9 / 3, std::chrono::nanoseconds(1)};
-        slow.doing = Doing::unreachable;
-        slow.doing_for = std::chrono::nanoseconds(1);
-        slow.loss = slow.samples_per_s = 1e9 / 3;
-        slow.slow = Slowness{SlowWhy::computing, 1.0 / 3, {}, std::string(200, 's')};
-        job.workers.assign(65'536, slow);
-        job.zones.assign(10'000, {~uint32_t{0}, std::string(63, 'z'), {65'535}});
-        job.recent_groups.assign(64, job.recent_groups[0]);
-        for (auto& group : job.recent_groups) {
-            group.order.members.assign(65'536, {65'535, 65'535, uint64_t{1} << 60U, 1.0 / 3});
-            group.times.assign(65'536, {base::now(), base::now()});
-        }
-        view.jobs.push_back(std::move(job));
-    }
+    for (int j = 0; j < 4; ++j) view.jobs.push_back(largest_job());
     for (NodeView& each : view.nodes) each.release = std::string(31, '9');
     EventRing events;
     for (size_t i = 0; i < EventRing::kEventsMax; ++i)

@@ -1,4 +1,4 @@
-// What the status document tells of events, and of what workers do.
+// Status document: what it says about events and about the workers' activities.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -33,6 +33,29 @@ TEST(StatusJson, TellsEventsWithWhatTheyAreAbout) {
                                        {"rank", 1},
                                        {"node", "node1"},
                                        {"text", "rank 1 died"}}));
+}
+
+TEST(StatusJson, TellsHowLongTheTrainingTakesAndWhatIsKeptBack) {
+    StatusView view;
+    JobView& shown = view.jobs.emplace_back();
+    shown.workers.resize(2);
+    const auto job = [&view] {
+        return Json::parse(status_json(view, ShellView{}, base::now()))["jobs"][0];
+    };
+    EXPECT_TRUE(job()["steps"].is_null());
+    EXPECT_TRUE(job()["residual"].is_null());
+    EXPECT_FALSE(job()["workers"][0].contains("steps"));
+    EXPECT_FALSE(job()["workers"][0].contains("residual"));
+    shown.steps = StepsView{4, 100, 96.5};
+    shown.residual = KeptResidual{8192, 7};
+    shown.workers[0].steps = StepsView{4, 100, 96.5};
+    shown.workers[1].steps = StepsView{4, 100, {}};
+    shown.workers[0].residual = KeptResidual{4096, 7};
+    EXPECT_EQ(job()["steps"], Json({{"done", 4}, {"total", 100}, {"left_s", 96.5}}));
+    EXPECT_EQ(job()["residual"], Json({{"bytes", 8192}, {"exchanges", 7}}));
+    EXPECT_EQ(job()["workers"][0]["steps"], Json({{"done", 4}, {"total", 100}, {"left_s", 96.5}}));
+    EXPECT_TRUE(job()["workers"][1]["steps"]["left_s"].is_null());
+    EXPECT_EQ(job()["workers"][0]["residual"], Json({{"bytes", 4096}, {"exchanges", 7}}));
 }
 
 TEST(StatusJson, TellsWhatWorkersDoAndWhoIsSlow) {

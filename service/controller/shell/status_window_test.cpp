@@ -32,7 +32,7 @@ TEST(StatusWindow, AnswersWhoDoesNotReadOnlyAFewTimes) {
     for (int i = 0; i < 1000; ++i) EXPECT_EQ(window.admit("a", 77, kMoment + minutes(i)), 0U);
     // Another connection has a window of its own.
     EXPECT_NE(window.admit("b", 0, kMoment), 0U);
-    // The second has arrived, and so has the first; an old number says nothing again.
+    // The second answer has arrived, and so has the first. An old number has no further effect.
     EXPECT_NE(window.admit("a", numbers[1], kMoment), 0U);
     EXPECT_NE(window.admit("a", numbers[1], kMoment), 0U);
     EXPECT_EQ(window.admit("a", numbers[1], kMoment), 0U);

@@ -1,4 +1,5 @@
-// Console: what people have of a controller in a browser: the status page with its history, and an operator's commands.
+// Console: the browser interface of a controller: the status page with its history, and operator
+// commands.
 #pragma once
 
 #include <string>
@@ -14,10 +15,10 @@ namespace pace::controller {
 
 class Console final : private page::Commands {
   public:
-    // `loop` and `server` must outlive it.
+    // `loop` and `server` must outlive the console.
     Console(base::EventLoop& loop, ControllerServer& server);
 
-    // It must outlive the routes.
+    // The console must outlive the routes.
     void add_to(http::Routes& routes);
 
   private:

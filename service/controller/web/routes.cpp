@@ -10,7 +10,7 @@ namespace pace::controller {
 
 namespace {
 
-// The number of an event; 0 without one.
+// The value of `since`; 0 if absent. Nothing if the value is not a number.
 std::optional<uint64_t> since_of(const http::Request& request) {
     uint64_t since = 0;
     const auto given = request.query.find("since");

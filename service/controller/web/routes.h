@@ -1,4 +1,4 @@
-// What is served of a controller, in whichever process it runs: its documents.
+// Routes: the documents that every controller serves by HTTP, in any process.
 #pragma once
 
 #include "service/controller/shell/controller_server.h"
@@ -6,7 +6,8 @@
 
 namespace pace::controller {
 
-// /api/status, and /api/events?since=NUMBER: the events with greater numbers. `server` must outlive the routes.
+// Serves /api/status, and /api/events?since=NUMBER with the events of greater numbers. `server`
+// must outlive the routes.
 void add_documents(http::Routes& routes, const ControllerServer& server);
 
 }  // namespace pace::controller

@@ -1,4 +1,4 @@
-// Web: all that pace-controller serves by HTTP.
+// Web: everything that pace-controller serves by HTTP.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace pace::controller {
 
 class Web {
   public:
-    // Listens; `loop` and `server` must outlive it.
+    // Starts to listen. `loop` and `server` must outlive the returned object.
     static base::Result<std::unique_ptr<Web>> create(base::EventLoop& loop,
                                                      const http::Options& options,
                                                      ControllerServer& server);

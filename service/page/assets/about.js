@@ -1,4 +1,4 @@
-// The controller itself.
+// Shows facts about the controller itself.
 
 import {list, number, record, text} from "./document.js";
 import {byId, Children, element, setText} from "./dom.js";

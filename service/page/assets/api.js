@@ -1,4 +1,5 @@
-// Asking the controller. Addresses are relative, so that the page works below a path of a proxy, too. The token lives as long as the tab.
+// Sends requests to the controller. Addresses are relative, so the page also works below a path of a proxy. The token lives as long as the
+// tab.
 
 const KEY = "pace-token";
 const PATIENCE_MS = 5000;
@@ -9,7 +10,7 @@ export const token = {
     forget: () => sessionStorage.removeItem(KEY),
 };
 
-// What went wrong, in `message`; `status` is 0 where there was no answer.
+// An error of a request. `message` says what went wrong. `status` is 0 if there was no answer.
 export class Refused extends Error {
     constructor(status, message) {
         super(message);

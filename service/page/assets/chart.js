@@ -1,11 +1,11 @@
-// Lines and bars. What they show is also there in words, beside them or as their label.
+// Lines and bars. Their contents are also given in words, beside them or as their label.
 
 import {drawing, setAttribute} from "./dom.js";
 
 const WIDTH = 300;
 const HEIGHT = 60;
 
-// A line over time; `points` are [x, y] with y null where nothing is known, `from` and `to` the ends of the axis.
+// A line over time. `points` are [x, y]. y is null where nothing is known. `from` and `to` are the ends of the axis.
 export class Line {
     constructor() {
         this.path = drawing("path");
@@ -41,7 +41,7 @@ export class Line {
 
 const PARTS = ["computing", "waiting", "exchanging"];
 
-// One row: shares of one whole, side by side.
+// One row with shares of one whole, side by side.
 export class Bar {
     constructor(parts = PARTS) {
         this.parts = parts.map(part => drawing("rect", {class: part, y: 0, height: 1}));
@@ -60,7 +60,7 @@ export class Bar {
     }
 }
 
-// All ranks at once, one thin column each: three shapes, however many ranks there are.
+// All ranks at once, with one thin column for each. There are three shapes, however many ranks there are.
 export class Strip {
     constructor() {
         this.paths = PARTS.map(part => drawing("path", {class: part}));

@@ -1,4 +1,4 @@
-// Reading documents of the controller, which may be of another version: what is missing or of another kind has a fallback.
+// Reads documents of the controller, which may be of another version. A field that is missing or of another kind has a fallback.
 
 export function number(object, key, fallback = null) {
     const value = object?.[key];
@@ -27,7 +27,7 @@ export function median(values) {
     return sorted[sorted.length >> 1];
 }
 
-// Nodes by their number, with the name and the zone that a person knows them by.
+// Nodes by their number, with the names and zones that people use.
 export class Nodes {
     constructor(document) {
         this.byId = new Map();
@@ -40,13 +40,13 @@ export class Nodes {
         return node ? text(node, "name", `node ${id}`) : `node ${id}`;
     }
 
-    // In the operator's words, else as links were measured; null where nothing is known.
+    // The operator's zone if there is one, otherwise the measured zone. Null if nothing is known.
     zone(id) {
         return text(this.byId.get(id), "zone") || this.zones.get(id) || null;
     }
 }
 
-// Zones are numbered anew for each job. Two jobs may know different ones; the first that knows a node's decides.
+// Each job numbers the zones anew, so two jobs may know different zones. The first job that knows a node decides the node's zone.
 function zonesByMeasurement(document) {
     const found = new Map();
     for (const job of list(document, "jobs")) {
@@ -58,7 +58,7 @@ function zonesByMeasurement(document) {
     return found;
 }
 
-// Members that are there, in whatever state.
+// Members that are present, in any state.
 export function present(worker) {
     return worker.status !== "left" && worker.status !== "lost";
 }

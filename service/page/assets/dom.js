@@ -1,5 +1,5 @@
-// Making and changing elements. All text of documents goes through textContent or an attribute, never through a parser of HTML: the
-// policy that the page is served with (require-trusted-types-for) makes the browser refuse everything else.
+// Makes and changes elements. All text of documents goes through textContent or an attribute, never through a parser of HTML. The page's
+// policy (require-trusted-types-for) makes the browser refuse everything else.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -20,7 +20,7 @@ function furnish(made, attributes, children) {
     return made;
 }
 
-// What has not changed is not touched: a screen reader reads no more than what is new, and the browser lays out nothing.
+// Does not touch what has not changed. So a screen reader reads only what is new, and the browser lays out nothing.
 export function setText(node, value) {
     if (node.textContent !== value) node.textContent = value;
 }
@@ -34,7 +34,7 @@ export function setAttribute(node, name, value) {
     if (node.getAttribute(name) !== written) node.setAttribute(name, written);
 }
 
-// Children of `parent`, one for each item, kept by key: `make(item)` gives an element, `patch(element, item)` brings it up to date.
+// Children of `parent`, one for each item, kept by key. `make(item)` returns an element. `patch(element, item)` updates the element.
 export class Children {
     constructor(parent, make, patch) {
         this.parent = parent;
@@ -60,7 +60,7 @@ export class Children {
     }
 }
 
-// A table whose columns are [{title, number, header, cell(item, td)}], where `cell` gives a text, or fills the td and gives nothing.
+// A table whose columns are [{title, number, header, cell(item, td)}]. `cell` returns a text, or fills the td and returns nothing.
 export class Table {
     constructor(table, caption, columns) {
         this.columns = columns;
@@ -91,7 +91,7 @@ export class Table {
     }
 }
 
-// Which part of a long list is shown: buttons for the part before and after.
+// Shows one part of a long list at a time, with buttons for the part before and the part after.
 export class Pages {
     constructor(place, name, size, changed) {
         this.size = size;

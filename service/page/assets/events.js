@@ -1,4 +1,4 @@
-// What has happened: members that come and go with the reasons, cuts, switches; the latest first.
+// Events: members that come and go, with the reasons, cuts and switches. The latest is first.
 
 import {list, number, text} from "./document.js";
 import {byId, Children, element, setText} from "./dom.js";
@@ -12,7 +12,7 @@ export class Events {
         byId("events-warnings").addEventListener("change", changed);
     }
 
-    // An event never changes, and has its number for ever: items are made once.
+    // An event never changes and keeps its number forever, so items are made once.
     update(state) {
         const all = list(state.document, "events");
         const wanted = byId("events-warnings").checked ? all.filter(event => event.severity === "warning") : all;

@@ -1,4 +1,4 @@
-// Numbers as people read them. A dash stands for what is not known.
+// Formats numbers for people. A dash stands for an unknown value.
 
 const DASH = "–";
 
@@ -16,13 +16,13 @@ export function milliseconds(value) {
     return duration(value === null ? null : value / 1e3);
 }
 
-// How long something has lasted: whole seconds, since it is written anew each second.
+// How long something has lasted, in whole seconds, because the text is updated each second.
 export function lasted(seconds) {
     if (seconds === null) return DASH;
     return seconds < 120 ? `${Math.max(0, Math.floor(seconds))} s` : duration(seconds);
 }
 
-// Three digits that count.
+// Three significant digits.
 export function significant(value) {
     if (value === null || !Number.isFinite(value)) return DASH;
     const size = Math.abs(value);
@@ -46,7 +46,7 @@ export function bytes(value) {
     return `${significant(value)} ${units[unit]}`;
 }
 
-// Bytes a second of a link on which a mebibyte takes so long.
+// The rate in bytes a second of a link on which a mebibyte takes `mebibyteMs`.
 export function rate(mebibyteMs) {
     if (mebibyteMs === null || mebibyteMs <= 0) return DASH;
     const perSecond = 1048.576 / mebibyteMs;  // megabytes
@@ -64,7 +64,7 @@ export function times(factor) {
 const CLOCK = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
 const DAY = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short"});
 
-// The day is named when it is not today.
+// Includes the day if it is not today.
 export function clock(unixMs) {
     if (unixMs === null) return DASH;
     const when = new Date(unixMs);
@@ -77,7 +77,7 @@ export function plural(amount, word, many = `${word}s`) {
     return `${count(amount)} ${amount === 1 ? word : many}`;
 }
 
-// Names of users may be long.
+// Names given by users may be long.
 export function shortened(name, most = 80) {
     return name.length <= most ? name : `${name.slice(0, most - 1)}…`;
 }

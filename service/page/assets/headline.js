@@ -1,4 +1,4 @@
-// The first lines of the page: is all well, or what is wrong; and of when is what is shown.
+// The first lines of the page: whether all is well or what is wrong, and the time of the state that is shown.
 
 import {byId, Children, element, setAttribute, setText} from "./dom.js";
 import * as format from "./format.js";
@@ -23,7 +23,7 @@ export class Headline {
         document.title = first ? `${MARKS[first.level]} Pace: ${first.text}` : "Pace";
     }
 
-    // What is shown stays, with its time.
+    // The state that is shown stays, with its time.
     unanswered(error, again_ms, at_ms) {
         const of = at_ms === null ? "" : ` What is shown is of ${format.clock(at_ms)}.`;
         if (error.status === 401 || error.status === 403) {

@@ -1,4 +1,4 @@
-// The hour that the controller remembers of each job: it is asked for what is new every few seconds.
+// The hour of history that the controller keeps of each job. The page asks for new points every few seconds.
 
 import {get} from "./api.js";
 import {list, number, text} from "./document.js";
@@ -13,7 +13,7 @@ export class History {
         this.asked_ms = -Infinity;
     }
 
-    // Called with each document; asks when it is time. Without an answer there is no line, and nothing else suffers.
+    // Called with each document. Asks if it is time to ask. If there is no answer, there is no line, and nothing else is affected.
     async refresh(clock_us) {
         const now_ms = performance.now();
         if (now_ms - this.asked_ms < EVERY_MS) return;
@@ -22,7 +22,7 @@ export class History {
         try {
             this.take(await get(`api/history?since=${this.latest_us}`));
         } catch {
-            // Asked again with a later document.
+            // A later document asks again.
         }
     }
 
@@ -51,7 +51,7 @@ export class History {
     }
 }
 
-// The controller sends columns: a list for each field.
+// The controller sends columns: one list for each field.
 function samplesOf(job) {
     const at = list(job, "at_us");
     const column = key => list(job, key);

@@ -1,4 +1,4 @@
-// A card for each job: how far it is, how fast, how well, and who holds it up.
+// A card for each job: its progress, its speed, its loss, and the workers that delay it.
 
 import {Line} from "./chart.js";
 import {list, lossOf, median, number, present, record, text} from "./document.js";
@@ -11,7 +11,7 @@ const SHOWN = 48;
 const HOUR_US = 3600e6;
 
 export class Jobs {
-    // `select(name)` is called with the job whose details are asked for; `operator` has its buttons.
+    // `select(name)` is called with the job whose details the user asks for. `operator` has the operator's buttons.
     constructor(select, operator) {
         this.operator = operator;
         this.cards = new Children(byId("jobs-list"), () => this.makeCard(select), (card, job) => this.patchCard(card, job));
@@ -20,7 +20,7 @@ export class Jobs {
 
     update(state) {
         this.state = state;
-        // Those that have ended come last.
+        // Jobs that have ended come last.
         const jobs = list(state.document, "jobs").toSorted((a, b) => Number(a.state === "finished") - Number(b.state === "finished"));
         this.cards.update(jobs.slice(0, SHOWN), keyOf);
         const note = jobs.length === 0 ? "No job. It appears when its first worker opens a session."
@@ -32,7 +32,7 @@ export class Jobs {
         const parts = {title: element("h3"), what: element("p", {class: "what quiet"}),
                        line: new Line(), caption: element("p", {class: "quiet"}), facts: {}};
         const facts = element("dl");
-        for (const name of ["step", "updates a second", "loss", "samples a second", "workers", "slowest"]) {
+        for (const name of ["step", "time left", "updates a second", "loss", "samples a second", "workers", "slowest", "kept back by top-k"]) {
             parts.facts[name] = element("dd");
             facts.append(element("div", {}, element("dt", {}, name), parts.facts[name]));
         }
@@ -53,16 +53,18 @@ export class Jobs {
         setText(parts.what, `${text(record(job, "options"), "policy", "?")}, ${stateOf(job)}`);
         setAttribute(parts.details, "aria-label", `Details of job ${parts.name}`);
         setAttribute(parts.remove, "aria-label", `Delete job ${parts.name}`);
-        // The controller deletes no job that somebody is in.
+        // The controller deletes no job that has members.
         parts.remove.hidden = !this.operator.is || list(job, "workers").some(present);
         this.patchProgress(parts, job);
         this.patchLoss(parts, job);
         setText(parts.facts.workers, workersText(job));
         setText(parts.facts.slowest, slowestText(job));
+        patchResidual(parts.facts["kept back by top-k"], record(job, "residual"));
     }
 
     patchProgress(parts, job) {
         setText(parts.facts.step, stepText(job));
+        setText(parts.facts["time left"], timeLeftText(record(job, "steps")));
         setText(parts.facts["updates a second"], format.significant(this.state.progress.updatesPerSecond(job)));
         const rates = list(job, "workers").filter(present).map(worker => number(worker, "samples_per_s", 0));
         const samples = rates.reduce((sum, one) => sum + one, 0);
@@ -79,7 +81,7 @@ export class Jobs {
         setText(parts.facts.loss, words);
         setAttribute(parts.facts.loss, "class", strange > 0 ? "bad" : null);
 
-        // The line is the loss, and the updates a second where no loss is told.
+        // The line shows the loss. If no loss is told, it shows the updates a second.
         const samples = this.state.history.of(parts.name);
         const key = samples.some(sample => sample.loss !== null) ? "loss" : "updates_per_s";
         parts.line.node.toggleAttribute("hidden", samples.length < 2);
@@ -96,10 +98,26 @@ export class Jobs {
     }
 }
 
-// Of the member in the middle, and how far the last and the first are apart.
+// The step of the median member, and the distance between the last and the first member.
 function stepText(job) {
     const apart = number(record(job, "progress"), "spread", 0);
     return apart > 0 ? `${format.count(reached(job))} (${format.count(apart)} apart)` : format.count(reached(job));
+}
+
+// The time left of the worker that will finish last.
+function timeLeftText(steps) {
+    const total = number(steps, "total");
+    if (total === null) return "not told";
+    const left_s = number(steps, "left_s");
+    const done = `${format.count(number(steps, "done", 0))} of ${format.count(total)} steps`;
+    return left_s === null ? `not known yet (${done})` : `${format.lasted(left_s)} (${done})`;
+}
+
+// Only jobs with top-k have a residual.
+function patchResidual(fact, residual) {
+    fact.parentNode.hidden = residual === null;
+    const exchanges = number(residual, "exchanges", 0);
+    setText(fact, exchanges === 0 ? "nothing" : `${format.bytes(number(residual, "bytes"))}, for ${format.plural(exchanges, "exchange")}`);
 }
 
 function stateOf(job) {

@@ -1,4 +1,4 @@
-// Links as the daemons have measured them: between nodes, or between zones (racks) where there are many nodes.
+// The links that the daemons have measured: between nodes, or between zones (racks) if there are many nodes.
 
 import {list, median, number} from "./document.js";
 import {byId, setText} from "./dom.js";
@@ -26,7 +26,7 @@ export class Links {
         this.matrix.update(links.length + cuts.size === 0 ? [] : labels, (i, j) => {
             const at = i * labels.length + j;
             if (cuts.has(at)) return {text: "cut", cut: true, title: `no byte passes between ${labels[i]} and ${labels[j]}`};
-            // Each pair is measured by one of the two.
+            // One of the two nodes measures the pair.
             const cell = cells[at] ?? cells[j * labels.length + i];
             return cell === null ? null : shown(cell, labels[i], labels[j], heat(cell.mebibyte_ms, least, most));
         });

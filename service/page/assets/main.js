@@ -1,4 +1,4 @@
-// The status page: asks the controller for its state each second, and shows it.
+// The status page. It asks the controller for its state each second and shows the state.
 
 import {About} from "./about.js";
 import {get} from "./api.js";
@@ -19,7 +19,7 @@ import {Ranks} from "./ranks.js";
 import {Slow} from "./slow.js";
 import {Staleness} from "./staleness.js";
 
-// What is shown: the document, what is made of it for several parts, and when it came.
+// The state that is shown: the document, what several parts derive from it, and when it came.
 let state = null;
 let chosen = "";
 
@@ -41,7 +41,7 @@ function choose(name) {
     byId("job").focus({preventScroll: true});
 }
 
-// The job that is looked at: the one that was chosen, as long as it is there.
+// The job whose details are shown: the chosen job, as long as it exists.
 function jobOf(jobs) {
     const job = jobs.find(one => text(one, "name") === chosen) ?? jobs[0] ?? null;
     choices.update(jobs, keyOf);
@@ -57,7 +57,7 @@ function show() {
     headline.update(state);
     for (const part of parts) part.update(state);
     for (const part of partsOfOneJob) part.update(state);
-    // For whoever measures.
+    // For measurements of the page's speed.
     performance.measure("pace-show", {start: began, end: performance.now()});
     if (performance.getEntriesByName("pace-show").length > 100) performance.clearMeasures("pace-show");
 }

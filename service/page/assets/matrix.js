@@ -1,8 +1,8 @@
-// A square table: a heat map whose cells have their values in words as well.
+// A square table: a heat map whose cells also have their values in words.
 
 import {byId, element, setAttribute, setText} from "./dom.js";
 
-export const STEPS = 4;  // of heat
+export const STEPS = 4;  // heat steps
 
 export class Matrix {
     constructor(id, caption) {
@@ -11,7 +11,7 @@ export class Matrix {
         this.labels = "";
     }
 
-    // `cell(row, column)` gives {text, heat: 0..STEPS, title, cut} or null.
+    // `cell(row, column)` returns {text, heat: 0..STEPS, title, cut} or null.
     update(labels, cell) {
         this.table.hidden = labels.length === 0;
         const shown = JSON.stringify(labels);
@@ -35,14 +35,14 @@ function patch(node, value) {
     setAttribute(node, "title", value?.title ?? null);
 }
 
-// On a logarithmic scale from the least to the most.
+// Heat on a logarithmic scale from the least value to the most.
 export function heat(value, least, most) {
     if (value <= 0 || least <= 0 || most <= least) return 1;
     return 1 + Math.round((STEPS - 1) * Math.log(value / least) / Math.log(most / least));
 }
 
-// Places that can be told apart: as they are where they are few, else their groups, of which the first few are shown.
-// `levels` are functions from a place to its label, the finest first.
+// Labels for places that can be told apart. A few places are shown as they are. Many places are shown as groups, of which only the first
+// few are shown. `levels` are functions from a place to its label, the finest first.
 export function grouped(places, levels, most) {
     let labels = [];
     let labelOf = levels[0];

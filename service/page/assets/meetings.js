@@ -1,4 +1,4 @@
-// Who met whom in the recent groups of a job: ranks, or nodes or zones where there are many.
+// Which members met in the recent groups of a job: ranks, or nodes or zones if there are many ranks.
 
 import {list, number, record} from "./document.js";
 import {byId, setText} from "./dom.js";
@@ -30,7 +30,7 @@ export class Meetings {
     }
 }
 
-// Each pair of places once a group, and a place with itself where two of its members met.
+// Counts each pair of places once for each group. A place meets itself if two of its members met.
 function count(groups, labelOf, labels) {
     const place = new Map(labels.map((label, i) => [label, i]));
     const met = new Int32Array(labels.length ** 2);

@@ -1,11 +1,11 @@
-// What an operator may do beside looking: drain nodes and delete jobs, each after a question. The controller decides by the token; the
-// buttons are hidden from everybody else only because they would be refused.
+// What an operator may do besides looking: drain nodes and delete jobs, each after a question. The controller decides by the token. The
+// buttons are hidden from all others only because the controller would refuse them.
 
 import {get, post, Refused, token} from "./api.js";
 import {byId, setText} from "./dom.js";
 
 export class Operator {
-    // `changed` is called when the buttons are to be shown or hidden.
+    // `changed` is called when the buttons must be shown or hidden.
     constructor(changed) {
         this.is = false;
         this.changed = changed;
@@ -23,7 +23,7 @@ export class Operator {
         byId("confirm-yes").addEventListener("click", () => byId("confirm").close("yes"));
     }
 
-    // Whose token this is.
+    // Finds out whose token this is.
     async look() {
         const given = token.get() !== "";
         byId("sign-out").hidden = !given;
@@ -66,7 +66,7 @@ function needed(given) {
     return given ? "The controller does not know this token." : "This controller shows itself to those with a token alone. Enter it here.";
 }
 
-// The focus is on Cancel at first, and returns to the button that asked.
+// The focus is on Cancel at first. Afterwards it returns to the button that asked.
 function confirmed(question, word) {
     const dialog = byId("confirm");
     setText(byId("confirm-text"), question);

@@ -1,10 +1,11 @@
-// Asks for something each second while the page is seen, and less and less often while there is no answer.
+// Asks for something each second while the page is visible. Asks less and less often while there is no answer.
 
 export const EVERY_MS = 1000;
 const AT_MOST_MS = 15000;
 
 export class Poll {
-    // `ask` gives a promise; `got` takes what it brings, `failed` the error and in how many milliseconds it is asked again.
+    // `ask` returns a promise. `got` takes the promise's value. `failed` takes the error and the number of milliseconds until the next
+    // attempt.
     constructor(ask, got, failed) {
         this.ask = ask;
         this.got = got;
@@ -15,7 +16,7 @@ export class Poll {
         document.addEventListener("visibilitychange", () => this.now());
     }
 
-    // At once, if the page is seen.
+    // Asks at once if the page is visible.
     now() {
         clearTimeout(this.timer);
         if (document.hidden || this.asking) return;

@@ -1,20 +1,20 @@
-// How fast jobs go, from the documents of the last seconds.
+// The speed of jobs, from the documents of the last seconds.
 
 import {list, median, number, present, record, text} from "./document.js";
 
 const WINDOW_US = 10e6;
 
-// A job that begins anew under its name is another one.
+// A job that begins again under its name is another job.
 export function keyOf(job) {
     return `${text(job, "job")}/${text(job, "name")}/${record(job, "run")?.began_ns ?? ""}`;
 }
 
-// Where models are averaged workers count iterations, elsewhere rounds.
+// If models are averaged, workers count iterations. Otherwise they count rounds.
 export function stepsOf(worker) {
     return Math.max(number(worker, "iteration", 0), number(worker, "rounds_submitted", 0));
 }
 
-// Of the member in the middle.
+// The steps of the median member.
 export function reached(job) {
     return median(list(job, "workers").filter(present).map(stepsOf)) ?? 0;
 }
@@ -38,7 +38,7 @@ export class Progress {
         this.jobs = kept;
     }
 
-    // Of all workers together; null before two documents.
+    // The updates a second of all workers together. Null before the second document.
     updatesPerSecond(job) {
         const marks = this.jobs.get(keyOf(job))?.marks ?? [];
         if (marks.length < 2) return null;
@@ -48,7 +48,7 @@ export class Progress {
     }
 }
 
-// Only members count that were active before: a newcomer jumps to the others' step without having computed it.
+// Only members count that were active before. A new member jumps to the others' step without having computed it.
 function activeOf(job) {
     return new Map(list(job, "workers").filter(worker => worker.status === "active").map(worker => [worker.rank, stepsOf(worker)]));
 }

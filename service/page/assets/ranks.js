@@ -1,4 +1,4 @@
-// Where the time of each rank goes: computing, waiting for others, exchanging. All ranks as one strip, and some of them in numbers.
+// How each rank spends its time: computing, waiting for others, exchanging. All ranks are shown as one strip, and some of them in numbers.
 
 import {Bar, Strip} from "./chart.js";
 import {list, lossOf, number, record, text} from "./document.js";

@@ -1,4 +1,4 @@
-// Who is slow, of all jobs: by how much, since when, and why the controller thinks so.
+// The slow workers of all jobs: how slow they are, since when, and why the controller considers them slow.
 
 import {list, text} from "./document.js";
 import {byId, setText, Table} from "./dom.js";

@@ -1,4 +1,4 @@
-// How many iterations members were behind the newest of their group, or pushes behind the model.
+// How many iterations members were behind the newest member of their group, or how many pushes behind the model.
 
 import {Bar} from "./chart.js";
 import {list, number, record} from "./document.js";
@@ -34,7 +34,7 @@ export class Staleness {
     }
 }
 
-// Bucket b of a model counts those behind by 2^(b-1) to 2^b - 1 versions; groups tell their bounds themselves.
+// Bucket b of a model counts workers that were 2^(b-1) to 2^b - 1 versions behind. Groups tell their bounds themselves.
 function bucketsOf(job) {
     const model = record(job, "model");
     if (model === null)

@@ -1,5 +1,5 @@
-// What is wrong, the worst first: a list of {level, text, since_s}. Pure. `text` has nothing that changes each second, since a screen reader
-// reads it aloud when it changes.
+// The problems, the worst first: a list of {level, text, since_s}. Pure. `text` has nothing that changes each second, because a screen
+// reader reads it aloud when it changes.
 
 import {list, number, present, record, text} from "./document.js";
 import {plural, shortened, significant} from "./format.js";
@@ -12,7 +12,7 @@ export function troubles(document, nodes) {
     return found.sort((a, b) => ORDER[a.level] - ORDER[b.level]);
 }
 
-// The sentence where nothing is wrong.
+// The sentence that is shown if nothing is wrong.
 export function calm(document) {
     const jobs = list(document, "jobs");
     const nodes = list(document, "nodes").length + number(document, "nodes_left_out", 0);
@@ -75,7 +75,7 @@ function ofJob(job, nodes) {
     return found;
 }
 
-// A worker that is away is told as such, whatever else is said of it. Many in one state are one line.
+// A worker that is away is shown as away, whatever else is known about it. Many workers in one state share a line.
 function ofWorkers(job, name, nodes) {
     const byState = new Map();
     for (const worker of list(job, "workers")) {
@@ -97,7 +97,7 @@ function ofWorkers(job, name, nodes) {
     return found;
 }
 
-// Where many are slow, the slowest is named. Whole numbers change seldom.
+// If many workers are slow, the slowest is named. The numbers are whole, because whole numbers change seldom.
 function ofSlow(job, name, nodes) {
     const slow = slowOf(job).filter(one => !one.absent);
     if (slow.length === 0) return [];
@@ -112,7 +112,7 @@ function roughly(factor) {
     return factor < 3 ? Math.round(factor * 10) / 10 : Math.round(factor);
 }
 
-// An infinity or a NaN: JSON has a null for both.
+// An infinity or a NaN. In JSON both become null.
 function ofLosses(job, name) {
     const strange = list(job, "workers").filter(present).filter(worker => worker.loss === null);
     if (strange.length === 0) return [];
@@ -120,7 +120,7 @@ function ofLosses(job, name) {
     return [{level: "warning", text: `The loss that rank ${strange[0].rank}${more} of job ${name} told is not finite.`, since_s: null}];
 }
 
-// A wait of which nobody slow or away is the reason.
+// A wait that has no slow or absent worker as its reason.
 function ofWaits(job, name) {
     const patience_ms = 5000;
     return list(job, "waits").filter(wait => number(wait, "waited_ms", 0) > patience_ms).slice(0, 1).map(wait => {
@@ -138,7 +138,7 @@ const WHY = {
     waiting: "it waits for others",
 };
 
-// Who of a job is slow or away: {rank, node, factor, since_s, why, absent}. A controller of before names the slowest alone.
+// The slow or absent workers of a job: {rank, node, factor, since_s, why, absent}. An older controller names only the slowest.
 export function slowOf(job) {
     if (job.state === "finished") return [];
     const found = [];

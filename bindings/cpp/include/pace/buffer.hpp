@@ -39,11 +39,12 @@ struct memory final : counted {
 
 // A buffer whose type of elements is known at run time. Made by a session; move-only.
 //
-// Owns its memory together with slices of it and requests that name it: the last of them gives it back to the daemon, which
-// blocks for one exchange with the daemon. Memory of the trainer's own (session::import_memory) must stay until then. Elements
-// may be read and written freely, except while a request that names them is in flight. A const buffer is one that is not moved
-// or freed; its elements are not const, as those of std::unique_ptr<T[]>.
-// Threads: any; one object by one thread at a time, apart from const members.
+// Owns its memory together with slices of it and requests that name it: the last of them gives it
+// back to the daemon, which blocks for one exchange with the daemon. Memory of the trainer's own
+// (session::import_memory) must stay until then. Elements may be read and written freely, except
+// while a request that names them is in flight. A const buffer is one that is not moved or freed;
+// its elements are not const, as those of std::unique_ptr<T[]>. Threads: any; one object by one
+// thread at a time, apart from const members.
 class any_buffer {
   public:
     any_buffer() noexcept = default;
@@ -57,7 +58,8 @@ class any_buffer {
         return memory_ ? static_cast<std::size_t>(memory_->count) : 0;
     }
 
-    // The first element's address, on a GPU a device pointer; null once the buffer or its session is freed.
+    // The first element's address, on a GPU a device pointer; null once the buffer or its session
+    // is freed.
     void* data() const noexcept { return session() != nullptr ? memory_->data : nullptr; }
 
     // The elements as a T. None where they are of another type, on a GPU, or freed.
@@ -67,7 +69,8 @@ class any_buffer {
         return {static_cast<T*>(memory_->data), size()};
     }
 
-    // `count` elements from `first` on; by default to the end. Keeps the memory. Verbs check the bounds.
+    // `count` elements from `first` on; by default to the end. Keeps the memory. Verbs check the
+    // bounds.
     pace::slice slice(std::uint64_t first, std::uint64_t count = PACE_REST) const noexcept;
 
     // What libpace tells of it. Blocks: no. Fails with: handle, invalid.
@@ -78,8 +81,8 @@ class any_buffer {
         return told;
     }
 
-    // The buffer as a tensor of DLPack, `major` 0 or 1, as the consumer reads it. Blocks: no. Fails with: handle, unsupported (a
-    // GPU that exports no descriptors of its memory).
+    // The buffer as a tensor of DLPack, `major` 0 or 1, as the consumer reads it. Blocks: no. Fails
+    // with: handle, unsupported (a GPU that exports no descriptors of its memory).
     result<pace::tensor> to_dlpack(nothrow_t, std::uint32_t major = 0) const noexcept {
         void* managed = nullptr;
         pace_error error;
@@ -88,13 +91,13 @@ class any_buffer {
         return pace::tensor(managed, major);
     }
 
-    // Gives the memory back now, whoever else keeps it; tensors of it stay good. Blocks: for one exchange with the daemon. Fails
-    // with: invalid, while a request that is in flight names it.
+    // Gives the memory back now, whoever else keeps it; tensors of it stay good. Blocks: for one
+    // exchange with the daemon. Fails with: invalid, while a request that is in flight names it.
     result<void> free(nothrow_t) noexcept { return give_back(pace_buffer_free); }
 
-    // The same, but waits for nobody: there is no buffer at once, and its memory goes with the next call of the session that makes or
-    // frees one, after the requests that name it. Memory of the trainer's own must stay until these are collected, on a GPU until
-    // then. Blocks: no.
+    // The same, but waits for nobody: there is no buffer at once, and its memory goes with the next
+    // call of the session that makes or frees one, after the requests that name it. Memory of the
+    // trainer's own must stay until these are collected, on a GPU until then. Blocks: no.
     result<void> release(nothrow_t) noexcept { return give_back(pace_buffer_release); }
 
 #if defined(__cpp_exceptions)

@@ -1,4 +1,5 @@
-// element: the types that buffers have, among them the two of 16 bits that C++ lacks, and the devices they lie on.
+// element: the types that buffers have, among them the two of 16 bits that C++ lacks, and the
+// devices they lie on.
 #pragma once
 
 #include <pace.h>
@@ -72,7 +73,8 @@ inline std::uint16_t brain_bits(float number) noexcept {
 
 }  // namespace detail
 
-// An IEEE 754 binary16 number. It only converts; arithmetic is made in float. Conversions round to nearest, ties to even.
+// An IEEE 754 binary16 number. It only converts; arithmetic is made in float. Conversions round to
+// nearest, ties to even.
 struct f16 {
     std::uint16_t bits;
 

@@ -71,7 +71,8 @@ using unsupported_error =
     error_of<status::unsupported>;  // this build has no such device or feature
 
 // Throws the exception for a failure's status.
-[[noreturn, gnu::cold, gnu::noinline]] inline void raise(const failure& why) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise(
+    const failure& why) {  // NOLINT(readability-function-size): a table of exceptions
     switch (why.status()) {
         case status::timeout:
             throw timeout_error(why);

@@ -1,17 +1,20 @@
-// failure: why a call failed, or what a request ended with, as a value; and the tag that asks for values instead of exceptions.
+// failure: why a call failed, or what a request ended with, as a value; and the tag that asks for
+// values instead of exceptions.
 #pragma once
 
 #include <pace/info.hpp>
 
 namespace pace {
 
-// The first argument of every call that returns a result<T> and throws nothing: session.average(pace::nothrow, model).
+// The first argument of every call that returns a result<T> and throws nothing:
+// session.average(pace::nothrow, model).
 struct nothrow_t {
     explicit nothrow_t() = default;
 };
 inline constexpr nothrow_t nothrow{};
 
-// What pace_error says, and the end of the request where one has ended. Trivially copyable; owns nothing.
+// What pace_error says, and the end of the request where one has ended. Trivially copyable; owns
+// nothing.
 class failure {
   public:
     explicit failure(const pace_error& error) noexcept : error_(error) {}
@@ -20,11 +23,13 @@ class failure {
 
     // The status that the call gave, or that the request ended with.
     pace::status status() const noexcept { return static_cast<pace::status>(error_.status); }
-    // What was wrong, with which value, and what to do: one sentence or two, zero-terminated, UTF-8.
+    // What was wrong, with which value, and what to do: one sentence or two, zero-terminated,
+    // UTF-8.
     const char* message() const noexcept { return error_.message; }
     // The argument, field or option that is wrong: "topk.density"; or "".
     const char* argument() const noexcept { return error_.argument; }
-    // Whether a request has ended this way. Otherwise the call itself failed, and a request that it waited for is in flight still.
+    // Whether a request has ended this way. Otherwise the call itself failed, and a request that it
+    // waited for is in flight still.
     bool has_ended() const noexcept { return info_.status != PACE_PENDING; }
     // How the request ended. Its status is PACE_PENDING where none has.
     const request_info& info() const noexcept { return info_; }

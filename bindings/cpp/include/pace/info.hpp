@@ -1,5 +1,5 @@
-// info: what requests, sessions and buffers tell of themselves. Each is the struct of pace.h, whose comments say which fields
-// a verb sets, with typed readings of its enumerations and flags.
+// info: what requests, sessions and buffers tell of themselves. Each is the struct of pace.h, whose
+// comments say which fields a verb sets, with typed readings of its enumerations and flags.
 #pragma once
 
 #include <pace.h>
@@ -18,7 +18,8 @@ enum class contents : std::int32_t {
     result = PACE_CONTENTS_RESULT
 };
 
-// What one member of an exchange brought: rank, staleness, weight. A wait fills them in where wait_options has room.
+// What one member of an exchange brought: rank, staleness, weight. A wait fills them in where
+// wait_options has room.
 using member = pace_member;
 
 // As many members as the daemon lists.
@@ -39,10 +40,12 @@ enum class run_state : std::uint32_t {
     is_new = PACE_RUN_NEW,           // a run that begins when all have joined
     under_way = PACE_RUN_UNDER_WAY,  // others take part in it: broadcast() gives the current model
     resumed =
-        PACE_RUN_RESUMED  // all its workers were gone: go on from a checkpoint or from what is there
+        // all its workers were gone: go on from a checkpoint or from what is there
+    PACE_RUN_RESUMED
 };
 
-// What a session tells: all fields of pace_session_info, by their names there. Texts are zero-terminated.
+// What a session tells: all fields of pace_session_info, by their names there. Texts are
+// zero-terminated.
 struct session_info : pace_session_info {
     session_info() noexcept : pace_session_info(PACE_SESSION_INFO_INIT) {}
 

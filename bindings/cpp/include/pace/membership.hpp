@@ -1,4 +1,5 @@
-// membership: the session of pace.h, which the session object and its buffers and requests keep together.
+// membership: the session of pace.h, which the session object and its buffers and requests keep
+// together.
 #pragma once
 
 #include <pace.h>

@@ -14,7 +14,8 @@
 namespace pace {
 namespace detail {
 
-// What a call names besides one slice: the slices for pace.h, results after operands, and the memory of each.
+// What a call names besides one slice: the slices for pace.h, results after operands, and the
+// memory of each.
 class many_slices final : public counted {
   public:
     // Empty where this process has no memory left.
@@ -40,8 +41,9 @@ class many_slices final : public counted {
 
 }  // namespace detail
 
-// A buffer, a slice, or several, which count as one vector in the order given: session.reduce({weights, bias.slice(0, 10)}).
-// Refers to what it is made of, so it is only good as an argument.
+// A buffer, a slice, or several, which count as one vector in the order given:
+// session.reduce({weights, bias.slice(0, 10)}). Refers to what it is made of, so it is only good as
+// an argument.
 class operands {
   public:
     operands(const any_buffer& one) noexcept

@@ -19,7 +19,8 @@ namespace pace {
 inline constexpr std::chrono::milliseconds forever{PACE_FOREVER};
 
 // A name and its value: a whole number, a real number, a word, or bytes. A bool counts as 0 or 1.
-// Owns its texts. docs/options.md and pace::query("options") list the names; opening a session checks them.
+// Owns its texts. docs/options.md and pace::query("options") list the names; opening a session
+// checks them.
 class option {
   public:
     template <class Number, std::enable_if_t<std::is_integral<Number>::value, int> = 0>
@@ -46,7 +47,8 @@ class option {
         return bytes(std::move(name), std::move(data));
     }
 
-    // The same option as a hint: a library, daemon or controller that does not know its name ignores it.
+    // The same option as a hint: a library, daemon or controller that does not know its name
+    // ignores it.
     option as_hint() const {
         option hint = *this;
         hint.flags_ = PACE_OPTION_HINT;
@@ -88,7 +90,8 @@ class option {
     std::uint32_t flags_ = 0;
 };
 
-// What a session is opened with. All workers of a job give the same job, policy, world, options and run.
+// What a session is opened with. All workers of a job give the same job, policy, world, options and
+// run.
 struct session_options {
     std::string job;     // its name: letters, digits, '.', '_', '-'; 1 to 63 of them; must be given
     std::string policy;  // its word, "partial-reduce" or PACE_POLICY_PARTIAL_REDUCE; must be given
@@ -96,12 +99,15 @@ struct session_options {
     std::uint32_t world = 0;           // workers of the job, 1 .. 65536; must be given
     std::vector<option> options = {};  // {{"group.size", 3}, {"average.weights", "dynamic"}}
 
-    // "unix:PATH", "embedded:" or "embedded:FILE.toml". Absent: PACE_ENDPOINT of the environment, else this node's daemon.
+    // "unix:PATH", "embedded:" or "embedded:FILE.toml". Absent: PACE_ENDPOINT of the environment,
+    // else this node's daemon.
     std::optional<std::string> endpoint = std::nullopt;
-    // Which execution of the job this is. Absent: PACE_RUN_ID of the environment, or what a launcher says.
+    // Which execution of the job this is. Absent: PACE_RUN_ID of the environment, or what a
+    // launcher says.
     std::optional<std::string> run = std::nullopt;
 
-    // The longest wait for the daemon, at the opening and whenever the session reconnects; or pace::forever.
+    // The longest wait for the daemon, at the opening and whenever the session reconnects; or
+    // pace::forever.
     std::chrono::milliseconds connect_timeout{10000};
     bool resume = false;  // go on with the run of this identity though all its workers have died
     bool signals =

@@ -15,8 +15,9 @@
 //     }
 //     session.leave();
 //
-// Failures are exceptions, a class for each status (error.hpp). Every call that can fail has a second form, whose first argument
-// is pace::nothrow, that returns a pace::result and throws nothing; under -fno-exceptions it is the only one.
+// Failures are exceptions, a class for each status (error.hpp). Every call that can fail has a
+// second form, whose first argument is pace::nothrow, that returns a pace::result and throws
+// nothing; under -fno-exceptions it is the only one.
 #pragma once
 
 #include <pace/buffer.hpp>

@@ -29,10 +29,12 @@ class json_text {
     char* text_;
 };
 
-// A JSON document. `what`: "options" or "policies" (lists of objects), "versions" (an object), "status" (the cluster).
-// `endpoint`: none asks this library alone, which knows no status; else the daemon there is asked, as session_options::endpoint
-// names it, and "" is the one that a session without an endpoint finds. Threads: any. Blocks: with an endpoint at most ten
-// seconds for connecting and ten for the answer, else no. Fails with: invalid, and with an endpoint as session::open().
+// A JSON document. `what`: "options" or "policies" (lists of objects), "versions" (an object),
+// "status" (the cluster). `endpoint`: none asks this library alone, which knows no status; else the
+// daemon there is asked, as session_options::endpoint names it, and "" is the one that a session
+// without an endpoint finds. Threads: any. Blocks: with an endpoint at most ten seconds for
+// connecting and ten for the answer, else no. Fails with: invalid, and with an endpoint as
+// session::open().
 inline result<json_text> query(nothrow_t, const char* what,
                                const char* endpoint = nullptr) noexcept {
     char* text = nullptr;

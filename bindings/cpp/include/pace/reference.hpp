@@ -1,4 +1,5 @@
-// reference: counted ownership of what several objects keep alive, which can be made without exceptions.
+// reference: counted ownership of what several objects keep alive, which can be made without
+// exceptions.
 #pragma once
 
 #include <atomic>
@@ -24,8 +25,8 @@ class counted {
     std::atomic<std::uint32_t> owners_{0};
 };
 
-// One owner of a T, which derives from counted. Threads: as std::shared_ptr: copies may be used at the same time, one object
-// may not.
+// One owner of a T, which derives from counted. Threads: as std::shared_ptr: copies may be used at
+// the same time, one object may not.
 template <class T>
 class reference {
   public:

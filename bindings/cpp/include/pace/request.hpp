@@ -13,14 +13,18 @@ namespace pace {
 
 // How a request is waited for.
 struct wait_options {
-    // Of an average with keep_local: the iteration that the worker has reached by now; 0: no step since the call.
+    // Of an average with keep_local: the iteration that the worker has reached by now; 0: no step
+    // since the call.
     std::uint64_t local_iteration = 0;
-    // Room that is filled with the exchange's members, by rank; request_info::member_listed tells how many.
+    // Room that is filled with the exchange's members, by rank; request_info::member_listed tells
+    // how many.
     span<member> members = {};
-    // Who waits for a result on a GPU: by default this thread; with device::cuda(n), `stream` of that GPU. See pace_wait_options.
+    // Who waits for a result on a GPU: by default this thread; with device::cuda(n), `stream` of
+    // that GPU. See pace_wait_options.
     device where = {};
     void* stream = nullptr;
-    // The wait ends as interrupted when this thread has handled a signal, and twice a second besides.
+    // The wait ends as interrupted when this thread has handled a signal, and twice a second
+    // besides.
     bool signals = false;
 };
 
@@ -39,7 +43,8 @@ inline pace_wait_options raw_of(const wait_options& how) noexcept {
     return raw;
 }
 
-// A time for pace.h: whole milliseconds, rounded up. A negative time is none, one past three million centuries is for ever.
+// A time for pace.h: whole milliseconds, rounded up. A negative time is none, one past three
+// million centuries is for ever.
 template <class Rep, class Period>
 std::int64_t milliseconds_of(std::chrono::duration<Rep, Period> time) noexcept {
     const std::chrono::duration<double, std::milli> real = time;
@@ -51,15 +56,18 @@ std::int64_t milliseconds_of(std::chrono::duration<Rep, Period> time) noexcept {
 
 }  // namespace detail
 
-// A verb that has begun, and ends exactly once, also when the daemon dies. Move-only. The first wait(), wait_for() or test() that
-// finds the end collects it. Keeps the session, and the memory that it names, until it is destroyed or assigned to.
+// A verb that has begun, and ends exactly once, also when the daemon dies. Move-only. The first
+// wait(), wait_for() or test() that finds the end collects it. Keeps the session, and the memory
+// that it names, until it is destroyed or assigned to.
 //
-// Its destructor, and an assignment to it, cancel a request that has not been collected and wait until it has ended, so that its
-// buffers are free afterwards, as that of std::jthread does. It blocks as long as that takes: at once where the request is not in
-// an exchange yet, else until the exchange has ended, for which the other members must have called or be found dead.
-// release() lets go without that.
+// Its destructor, and an assignment to it, cancel a request that has not been collected and wait
+// until it has ended, so that its buffers are free afterwards, as that of std::jthread does. It
+// blocks as long as that takes: at once where the request is not in an exchange yet, else until the
+// exchange has ended, for which the other members must have called or be found dead. release() lets
+// go without that.
 //
-// Threads: one object by one thread at a time; but cancel() and ready() also while another thread waits.
+// Threads: one object by one thread at a time; but cancel() and ready() also while another thread
+// waits.
 class request {
   public:
     request() noexcept = default;
@@ -82,15 +90,17 @@ class request {
     // Whether there is a request that this object has not collected.
     explicit operator bool() const noexcept { return !is_collected_; }
 
-    // Waits for the end and collects it. Blocks: until then. Fails with: aborted, canceled, stale or a fault, which the request
-    // ended with (failure::has_ended()); with interrupted where how.signals is set; with handle once it is collected.
+    // Waits for the end and collects it. Blocks: until then. Fails with: aborted, canceled, stale
+    // or a fault, which the request ended with (failure::has_ended()); with interrupted where
+    // how.signals is set; with handle once it is collected.
     result<request_info> wait(nothrow_t) noexcept { return collected(PACE_FOREVER, nullptr); }
     result<request_info> wait(nothrow_t, const wait_options& how) noexcept {
         const pace_wait_options raw = detail::raw_of(how);
         return collected(PACE_FOREVER, &raw);
     }
 
-    // As wait(), for so long at most. Fails also with: timeout, whose message says for whom a long request waits.
+    // As wait(), for so long at most. Fails also with: timeout, whose message says for whom a long
+    // request waits.
     template <class Rep, class Period>
     result<request_info> wait_for(nothrow_t, std::chrono::duration<Rep, Period> time,
                                   const wait_options& how = {}) noexcept {
@@ -98,8 +108,9 @@ class request {
         return collected(detail::milliseconds_of(time), &raw);
     }
 
-    // Looks whether the request has ended, and collects it then. Blocks: only to copy staged memory, or to add an average with
-    // keep_local. Fails as wait(), and with: pending, while it is in flight.
+    // Looks whether the request has ended, and collects it then. Blocks: only to copy staged
+    // memory, or to add an average with keep_local. Fails as wait(), and with: pending, while it is
+    // in flight.
     result<request_info> test(nothrow_t, const wait_options& how = {}) noexcept {
         const pace_wait_options raw = detail::raw_of(how);
         result<request_info> end{std::in_place};
@@ -110,8 +121,9 @@ class request {
         return end;
     }
 
-    // Asks that the request end as canceled. One that is in an exchange ends in the ordinary way: wait for it in either case. One
-    // that has ended is left alone. Blocks: no. Fails with: daemon_gone, limit (the daemon does not read: try again).
+    // Asks that the request end as canceled. One that is in an exchange ends in the ordinary way:
+    // wait for it in either case. One that has ended is left alone. Blocks: no. Fails with:
+    // daemon_gone, limit (the daemon does not read: try again).
     result<void> cancel(nothrow_t) const noexcept {
         pace_error error;
         const pace_status outcome = pace_request_cancel(session(), raw_, &error);
@@ -119,8 +131,9 @@ class request {
         return {};
     }
 
-    // Of an average with an order: so many of the first, or last, elements are ready and will not be written again. Blocks: no.
-    // Fails with: invalid, handle, limit (the daemon has not taken the last 64 calls yet: say it again).
+    // Of an average with an order: so many of the first, or last, elements are ready and will not
+    // be written again. Blocks: no. Fails with: invalid, handle, limit (the daemon has not taken
+    // the last 64 calls yet: say it again).
     result<void> ready(nothrow_t, std::uint64_t elements) const noexcept {
         pace_error error;
         if (pace_request_ready(session(), raw_, elements, &error) != PACE_OK) return failure(error);
@@ -156,8 +169,9 @@ class request {
         return session_ != nullptr ? session_->raw() : nullptr;
     }
 
-    // Lets go of the request, which stays in flight until session::next() collects it or the session is freed. Buffers that it
-    // names are then not freed before, and memory of the trainer's own must stay. Gives the handle of pace.h.
+    // Lets go of the request, which stays in flight until session::next() collects it or the
+    // session is freed. Buffers that it names are then not freed before, and memory of the
+    // trainer's own must stay. Gives the handle of pace.h.
     pace_request release() noexcept {
         is_collected_ = true;
         session_ = nullptr;

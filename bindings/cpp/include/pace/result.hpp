@@ -1,4 +1,5 @@
-// result: a value, or the failure that there is instead of one; as std::expected, which C++17 lacks.
+// result: a value, or the failure that there is instead of one; as std::expected, which C++17
+// lacks.
 #pragma once
 
 #include <pace/error.hpp>
@@ -9,7 +10,8 @@
 
 namespace pace {
 
-// What calls with pace::nothrow return. It holds a T or a failure. Move-only values make it move-only.
+// What calls with pace::nothrow return. It holds a T or a failure. Move-only values make it
+// move-only.
 template <class T>
 class [[nodiscard]] result {
   public:

@@ -17,24 +17,34 @@ namespace pace {
 struct progress {
     std::optional<double> loss;           // of the latest step, or a mean over some
     std::optional<double> samples_per_s;  // that this worker trains on; above 0
+    // Steps of the training, as its trainer counts them.
+    struct steps_of {
+        std::uint64_t done = 0;
+        std::uint64_t total = 0;  // that it is to make in all; above 0
+    };
+    std::optional<steps_of> steps = std::nullopt;
 };
 
 // A worker's membership in a job, and its verbs. Move-only.
 //
-// The session object, its buffers and its requests keep the session together; the last of them frees it. A session that has not
-// left before ends then as if the worker had died: its job goes on without it, and keeps what a worker that returns would need.
-// So an exception that ends a trainer is safe; a trainer that is done calls leave().
+// The session object, its buffers and its requests keep the session together; the last of them
+// frees it. A session that has not left before ends then as if the worker had died: its job goes on
+// without it, and keeps what a worker that returns would need. So an exception that ends a trainer
+// is safe; a trainer that is done calls leave().
 //
-// Threads: any, several at a time, apart from moves and free(). Calls on one session are serialized inside. Different sessions
-// are independent. A forked child must not use it, and is told so (invalid).
+// Threads: any, several at a time, apart from moves and free(). Calls on one session are serialized
+// inside. Different sessions are independent. A forked child must not use it, and is told so
+// (invalid).
 class session : public verbs {
   public:
     // An empty session, to be assigned to. Every call on it fails with invalid.
     session() noexcept = default;
 
-    // Connects to a daemon and joins the job, creating it if this worker is the first. Blocks: until the job is joined, at most
-    // connect_timeout; not for the other workers. Fails with: invalid (argument or option named), not_found or daemon_gone (no
-    // daemon there), version, no_controller, taken, mismatch, denied, limit, memory, disk; interrupted with options.signals.
+    // Connects to a daemon and joins the job, creating it if this worker is the first. Blocks:
+    // until the job is joined, at most connect_timeout; not for the other workers. Fails with:
+    // invalid (argument or option named), not_found or daemon_gone (no daemon there), version,
+    // no_controller, taken, mismatch, denied, limit, memory, disk; interrupted with
+    // options.signals.
     static result<session> open(nothrow_t, const session_options& options) noexcept {
         const std::size_t count = options.options.size();
         const std::unique_ptr<pace_option[]> listed(new (std::nothrow) pace_option[count + 1]);
@@ -61,9 +71,10 @@ class session : public verbs {
         return failure(detail::no_memory());
     }
 
-    // Leaves the job in order: the others go on without this worker at once. Every other call fails with closed then; buffers stay
-    // mapped. Blocks: for the daemon's answer, at most `time`, or pace::forever. Fails with: timeout (the daemon has been told, and
-    // has not answered in time), daemon_gone (it cannot be told), closed (it has left before).
+    // Leaves the job in order: the others go on without this worker at once. Every other call fails
+    // with closed then; buffers stay mapped. Blocks: for the daemon's answer, at most `time`, or
+    // pace::forever. Fails with: timeout (the daemon has been told, and has not answered in time),
+    // daemon_gone (it cannot be told), closed (it has left before).
     result<void> leave(nothrow_t,
                        std::chrono::milliseconds time = std::chrono::seconds(1)) noexcept {
         pace_error error;
@@ -72,8 +83,9 @@ class session : public verbs {
         return {};
     }
 
-    // Frees the session now, whoever else keeps it, and its buffers: their data() is null and their elements() are none then, and
-    // requests end unseen. Blocks: no. Threads: no other call on this session may run.
+    // Frees the session now, whoever else keeps it, and its buffers: their data() is null and their
+    // elements() are none then, and requests end unseen. Blocks: no. Threads: no other call on this
+    // session may run.
     void free() noexcept {
         if (membership_) membership_->free();
     }
@@ -89,8 +101,9 @@ class session : public verbs {
         return told;
     }
 
-    // A descriptor that polls readable while ended requests wait to be collected, or the daemon is gone. The session's own: do
-    // not read, write or close it; it lives as long as the session. Blocks: no. Fails with: limit, invalid.
+    // A descriptor that polls readable while ended requests wait to be collected, or the daemon is
+    // gone. The session's own: do not read, write or close it; it lives as long as the session.
+    // Blocks: no. Fails with: limit, invalid.
     result<int> descriptor(nothrow_t) const noexcept {
         int descriptor = -1;
         pace_error error;
@@ -102,9 +115,10 @@ class session : public verbs {
     // The session of pace.h, which stays this object's; null for an empty or freed one.
     pace_session* native_handle() const noexcept { return detail::raw_of(membership_); }
 
-    // Zeroed memory of `count` elements that the daemon shares, aligned to a page; on a GPU with device::cuda(n). Where an earlier
-    // process of this rank died on this node, it has that one's contents: buffer_info::is_restored(). Blocks: for one exchange with
-    // the daemon, and where the session lost its daemon, until it has reconnected. Fails with: invalid, limit, memory,
+    // Zeroed memory of `count` elements that the daemon shares, aligned to a page; on a GPU with
+    // device::cuda(n). Where an earlier process of this rank died on this node, it has that one's
+    // contents: buffer_info::is_restored(). Blocks: for one exchange with the daemon, and where the
+    // session lost its daemon, until it has reconnected. Fails with: invalid, limit, memory,
     // unsupported, not_found (no such GPU), and to reconnect as open().
     template <class T>
     result<buffer<T>> make_buffer(nothrow_t, std::uint64_t count, device where = {}) noexcept {
@@ -117,9 +131,9 @@ class session : public verbs {
         return create(type, count, raw);
     }
 
-    // A buffer in memory of the trainer's own, aligned for T, which must stay until the buffer and the requests that name it are
-    // gone. Memory of the host is copied at each call, and back when the request is collected; memory of a GPU is shared.
-    // Blocks and fails as make_buffer().
+    // A buffer in memory of the trainer's own, aligned for T, which must stay until the buffer and
+    // the requests that name it are gone. Memory of the host is copied at each call, and back when
+    // the request is collected; memory of a GPU is shared. Blocks and fails as make_buffer().
     template <class T>
     result<buffer<T>> import_memory(nothrow_t, span<T> memory, device where = {}) noexcept {
         return typed<T>(import_memory(nothrow, element_of<T>, memory.data(), memory.size(), where));
@@ -134,9 +148,9 @@ class session : public verbs {
         return create(type, count, raw);
     }
 
-    // A buffer in the memory of a descriptor, shared without copies: a sealed memfd of `count` elements in whole pages, or an
-    // exported allocation of a GPU. See pace_buffer_options. It is duplicated and stays the caller's. Blocks and fails as
-    // make_buffer().
+    // A buffer in the memory of a descriptor, shared without copies: a sealed memfd of `count`
+    // elements in whole pages, or an exported allocation of a GPU. See pace_buffer_options. It is
+    // duplicated and stays the caller's. Blocks and fails as make_buffer().
     template <class T>
     result<buffer<T>> import_descriptor(nothrow_t, int descriptor, std::uint64_t count,
                                         device where = {}) noexcept {
@@ -151,9 +165,10 @@ class session : public verbs {
         return create(type, count, raw);
     }
 
-    // Waits for whichever of the session's requests ends first, and collects it: a request object of it then fails with handle.
-    // What the request ended with is the completion's. Fails itself only where none was collected, with: not_found, at once (no
-    // request is in flight or waits to be collected), interrupted, closed. Threads: a request that another thread waits for may be
+    // Waits for whichever of the session's requests ends first, and collects it: a request object
+    // of it then fails with handle. What the request ended with is the completion's. Fails itself
+    // only where none was collected, with: not_found, at once (no request is in flight or waits to
+    // be collected), interrupted, closed. Threads: a request that another thread waits for may be
     // taken from it; use either the one or the other.
     result<completion> next(nothrow_t, const wait_options& how = {}) noexcept {
         return next(PACE_FOREVER, how);
@@ -165,15 +180,19 @@ class session : public verbs {
         return next(detail::milliseconds_of(time), how);
     }
 
-    // Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it. It may be
-    // called at each step: of several calls within a tenth of a second the first is told. Blocks: no. Fails with: invalid (nothing is
-    // given, or a rate that is not above 0).
+    // Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that
+    // Pace does depends on it. It may be called at each step: of several calls within a tenth of a
+    // second the first is told. Blocks: no. Fails with: invalid (nothing is given, or a rate or a
+    // total that is not above 0).
     result<void> report(nothrow_t, const progress& told) const noexcept {
         pace_progress raw = PACE_PROGRESS_INIT;
         if (told.loss) raw.flags |= static_cast<std::uint32_t>(PACE_PROGRESS_LOSS);
         if (told.samples_per_s) raw.flags |= static_cast<std::uint32_t>(PACE_PROGRESS_RATE);
+        if (told.steps) raw.flags |= static_cast<std::uint32_t>(PACE_PROGRESS_STEPS);
         raw.loss = told.loss.value_or(0);
         raw.samples_per_s = told.samples_per_s.value_or(0);
+        raw.steps_done = told.steps.value_or(progress::steps_of{}).done;
+        raw.steps_total = told.steps.value_or(progress::steps_of{}).total;
         pace_error error;
         if (pace_session_report(native_handle(), &raw, &error) != PACE_OK) return failure(error);
         return {};

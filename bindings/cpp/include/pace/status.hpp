@@ -7,8 +7,8 @@
 
 namespace pace {
 
-// The statuses of pace.h. The sign says who acts: above 0 it is an outcome that the caller handles, below 0 a fault.
-// A later libpace may give a value that is not listed here: treat it by its sign.
+// The statuses of pace.h. The sign says who acts: above 0 it is an outcome that the caller handles,
+// below 0 a fault. A later libpace may give a value that is not listed here: treat it by its sign.
 enum class status : pace_status {
     ok = PACE_OK,
     timeout = PACE_TIMEOUT,
@@ -36,12 +36,14 @@ enum class status : pace_status {
     unsupported = PACE_E_UNSUPPORTED
 };
 
-// The name of a status in pace.h, "PACE_E_TAKEN"; "PACE_?" for a number that is none. Static text. Threads: any. Blocks: no.
+// The name of a status in pace.h, "PACE_E_TAKEN"; "PACE_?" for a number that is none. Static text.
+// Threads: any. Blocks: no.
 inline const char* name(status which) noexcept {
     return pace_status_name(static_cast<pace_status>(which));
 }
 
-// The version of the pace.h that this program is compiled with, as 10000 * major + 100 * minor + patch.
+// The version of the pace.h that this program is compiled with, as 10000 * major + 100 * minor +
+// patch.
 inline constexpr std::uint32_t header_version =
     10000U * PACE_VERSION_MAJOR + 100U * PACE_VERSION_MINOR + PACE_VERSION_PATCH;
 

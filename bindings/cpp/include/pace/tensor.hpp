@@ -37,9 +37,10 @@ struct dl_managed_tensor_versioned {
 
 }  // namespace detail
 
-// Owns a DLManagedTensor (major 0) or a DLManagedTensorVersioned (major 1 or more) of one dimension. The memory stays, with its
-// contents, after the buffer and the session are gone; memory of the trainer's own the trainer keeps. Nobody touches it while a
-// request that names the buffer is in flight. Threads: any, one at a time.
+// Owns a DLManagedTensor (major 0) or a DLManagedTensorVersioned (major 1 or more) of one
+// dimension. The memory stays, with its contents, after the buffer and the session are gone; memory
+// of the trainer's own the trainer keeps. Nobody touches it while a request that names the buffer
+// is in flight. Threads: any, one at a time.
 class tensor {
   public:
     tensor() noexcept = default;
@@ -66,14 +67,15 @@ class tensor {
     // The managed tensor, which is the caller's from now on: a consumer ends it with its deleter.
     void* release() noexcept { return std::exchange(managed_, nullptr); }
 
-    // What the tensor says of itself: where its elements begin, how many there are, on which device. Only of one that is not
-    // empty.
+    // What the tensor says of itself: where its elements begin, how many there are, on which
+    // device. Only of one that is not empty.
     void* data() const noexcept {
         return static_cast<unsigned char*>(inner().data) + inner().byte_offset;
     }
     std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(inner().shape[0]); }
     pace::device device() const noexcept { return {inner().device.type, inner().device.id}; }
-    // The type of its elements: DLPack's code (1: kDLUInt, 2: kDLFloat, 4: kDLBfloat) and the bits of one. As data().
+    // The type of its elements: DLPack's code (1: kDLUInt, 2: kDLFloat, 4: kDLBfloat) and the bits
+    // of one. As data().
     std::uint8_t code() const noexcept { return inner().code; }
     std::uint8_t bits() const noexcept { return inner().bits; }
 

@@ -1,11 +1,14 @@
-// verb_options: what verbs are called with besides their buffers. All have defaults; session.average(model, {step}) sets the first.
+// verb_options: what verbs are called with besides their buffers. All have defaults;
+// session.average(model, {step}) sets the first.
 //
 // Members that several have:
 //   iteration  the worker's step: its own count (average, reduce) or its clock (push, pull)
 //   user_data  any number; request_info::user_data tells it with the end
-//   results    where the result goes instead of to the buffers: a slice for each, of its type and length; empty: in place
-//   where, stream  for buffers on a GPU: their contents are made on this stream (a cudaStream_t or CUstream; null: the default
-//              stream) of this GPU, which must be theirs; by default on the default stream of the buffers' GPU
+//   results    where the result goes instead of to the buffers: a slice for each, of its type
+//              and length; empty: in place
+//   where, stream  for buffers on a GPU: their contents are made on this stream (a cudaStream_t
+//              or CUstream; null: the default stream) of this GPU, which must be theirs; by
+//              default on the default stream of the buffers' GPU
 #pragma once
 
 #include <pace/buffer.hpp>
@@ -15,7 +18,8 @@
 
 namespace pace {
 
-// How a trainer says which elements of its buffers are ready, counted over all of them as one vector.
+// How a trainer says which elements of its buffers are ready, counted over all of them as one
+// vector.
 enum class order : std::int32_t {
     all_at_call = PACE_ORDER_DEFAULT,
     forward = PACE_ORDER_FORWARD,   // request::ready() tells how many of the first
@@ -29,8 +33,9 @@ enum class op : std::int32_t { mean = PACE_OP_MEAN, sum = PACE_OP_SUM };
 struct average_options {
     std::uint64_t iteration = 0;
     pace::order order = pace::order::all_at_call;  // all workers give the same
-    // A copy is averaged while the trainer goes on with its steps; the average minus the copy is added to the buffers by the
-    // thread that collects the request. See pace_average_options in pace.h. Without results, and without an order.
+    // A copy is averaged while the trainer goes on with its steps; the average minus the copy is
+    // added to the buffers by the thread that collects the request. See pace_average_options in
+    // pace.h. Without results, and without an order.
     bool keep_local = false;
     std::uint64_t user_data = 0;
     std::vector<slice> results = {};
@@ -77,7 +82,8 @@ struct push_options {
     std::uint64_t iteration;  // the clock; must be given
     std::uint64_t first = 0;  // element of the model at which dense slices begin
     bool is_sparse =
-        false;  // the buffers are two: indices (std::uint32_t) that rise strictly, and values (float)
+        // the buffers are two: indices (std::uint32_t) that rise strictly, and values (float)
+        false;
     std::uint64_t entries = 0;  // of a sparse update: how many of each count
     std::uint64_t user_data = 0;
     device where = {};

@@ -1,4 +1,5 @@
-// verbs: what a worker does with its buffers. Each begins an operation and gives a request; .wait() makes it blocking.
+// verbs: what a worker does with its buffers. Each begins an operation and gives a request; .wait()
+// makes it blocking.
 #pragma once
 
 #include <pace/request.hpp>
@@ -10,29 +11,34 @@
 
 namespace pace {
 
-// The verbs of a session; pace.h says in full what each does. All workers give buffers of equal types and lengths in equal
-// order, 1 to 256 slices. The elements must stay untouched until the request has ended.
-// Verbs are inlined, so that options which are as by default cost nothing: tests/overhead counts instructions.
+// The verbs of a session; pace.h says in full what each does. All workers give buffers of equal
+// types and lengths in equal order, 1 to 256 slices. The elements must stay untouched until the
+// request has ended. Verbs are inlined, so that options which are as by default cost nothing:
+// tests/overhead counts instructions.
 //
-// Threads: any. Blocks: no; if the session lost its daemon, until it has reconnected or its connect_timeout has passed.
-// Each fails with: invalid, handle, unsupported (the device), verb (which one fits the policy is told), limit (64 requests are in
-// flight or not collected), memory, and, where it had to reconnect, as session::open().
+// Threads: any. Blocks: no; if the session lost its daemon, until it has reconnected or its
+// connect_timeout has passed. Each fails with: invalid, handle, unsupported (the device), verb
+// (which one fits the policy is told), limit (64 requests are in flight or not collected), memory,
+// and, where it had to reconnect, as session::open().
 class verbs {
   public:
-    // Averages parameters over a group of workers that are ready (averaging family). The info's iteration is the group's newest.
+    // Averages parameters over a group of workers that are ready (averaging family). The info's
+    // iteration is the group's newest.
     [[gnu::always_inline]] result<request> average(nothrow_t, const operands& what,
                                                    const average_options& how = {}) noexcept {
         return told<pace_average>(what, how);
     }
 
-    // Reduces gradients over all members to their mean or sum (collective family); all get bit-identical results.
+    // Reduces gradients over all members to their mean or sum (collective family); all get
+    // bit-identical results.
     [[gnu::always_inline]] result<request> reduce(nothrow_t, const operands& what,
                                                   const reduce_options& how = {}) noexcept {
         return told<pace_reduce>(what, how);
     }
 
-    // Gives everyone the buffers of worker `root`; a newcomer those of a healthy worker, and the info's iteration says of which
-    // step. The request also fails with: not_found (no worker has any).
+    // Gives everyone the buffers of worker `root`; a newcomer those of a healthy worker, and the
+    // info's iteration says of which step. The request also fails with: not_found (no worker has
+    // any).
     [[gnu::always_inline]] result<request> broadcast(nothrow_t, const operands& what,
                                                      const broadcast_options& how = {}) noexcept {
         return told<pace_broadcast>(what, how);
@@ -50,13 +56,15 @@ class verbs {
         return told<pace_push>(what, how);
     }
 
-    // Fills the buffers with the served model, for this worker's step how.iteration (server family).
+    // Fills the buffers with the served model, for this worker's step how.iteration (server
+    // family).
     [[gnu::always_inline]] result<request> pull(nothrow_t, const operands& what,
                                                 const pull_options& how) noexcept {
         return told<pace_pull>(what, how);
     }
 
-    // Writes what a top-k compression still owes to later rounds into float buffers, one for each of the reduce.
+    // Writes what a top-k compression still owes to later rounds into float buffers, one for each
+    // of the reduce.
     [[gnu::always_inline]] result<request> residual_save(
         nothrow_t, const operands& what, const residual_options& how = {}) noexcept {
         return told<pace_residual_save>(what, how);
@@ -74,13 +82,15 @@ class verbs {
         return told_plain<pace_barrier>(how, raw);
     }
 
-    // Has the daemons save the served model to their disks; ends when that is durable. The request also fails with: disk, stale.
+    // Has the daemons save the served model to their disks; ends when that is durable. The request
+    // also fails with: disk, stale.
     result<request> checkpoint(nothrow_t, const plain_options& how = {}) noexcept {
         pace_checkpoint_options raw = PACE_CHECKPOINT_OPTIONS_INIT;
         return told_plain<pace_checkpoint>(how, raw);
     }
 
-    // Says at the start of a step that average() with this iteration comes next, so that its group forms meanwhile. A hint.
+    // Says at the start of a step that average() with this iteration comes next, so that its group
+    // forms meanwhile. A hint.
     result<void> announce(nothrow_t, std::uint64_t iteration) noexcept {
         pace_error error;
         if (pace_announce(detail::raw_of(membership_), iteration, &error) != PACE_OK)

@@ -32,7 +32,8 @@ inline bool look(span<request> requests, std::size_t& index, result<request_info
     return false;
 }
 
-// Waits until a descriptor of the requests' sessions is readable, `time` at most. False if there is nothing to wait with.
+// Waits until a descriptor of the requests' sessions is readable, `time` at most. False if there is
+// nothing to wait with.
 inline bool poll_sessions(span<request> requests, std::chrono::milliseconds time,
                           pace_error& error) noexcept {
     constexpr std::size_t sessions_max = 64;
@@ -120,7 +121,8 @@ inline result<ended> wait_any_by_poll(span<request> requests, bool has_end,
             return failure(new_error(status::timeout, "no request has ended in the time given"));
         if (!poll_sessions(requests, left, error)) return failure(error);
         if (look(requests, index, end)) return ended{index, std::move(end)};
-        // A descriptor may be readable for a request that is not of the list. Then it tells nothing of these.
+        // A descriptor may be readable for a request that is not of the list. Then it tells nothing
+        // of these.
         if (std::chrono::steady_clock::now() - before >= std::min(left, other)) continue;
         for (index = 0; !requests[index];) ++index;
         end = requests[index].wait_for(nothrow, other);
@@ -130,9 +132,10 @@ inline result<ended> wait_any_by_poll(span<request> requests, bool has_end,
 
 }  // namespace detail
 
-// Waits until one of the requests has ended, and collects that one; the others stay as they are. Empty and collected ones are
-// passed over; one that session::next() has collected ends with handle. Where they are of several sessions, and other requests of
-// these have ended and are not collected, it looks a hundred times a second. Fails with: not_found (none is in flight), limit,
+// Waits until one of the requests has ended, and collects that one; the others stay as they are.
+// Empty and collected ones are passed over; one that session::next() has collected ends with
+// handle. Where they are of several sessions, and other requests of these have ended and are not
+// collected, it looks a hundred times a second. Fails with: not_found (none is in flight), limit,
 // closed. Threads: nobody else uses these requests meanwhile. Blocks: until one has ended.
 inline result<ended> wait_any(nothrow_t, span<request> requests) noexcept {
     detail::several wanted(requests);

@@ -1,5 +1,5 @@
-# Installs libpace and the headers into an empty folder, and builds and runs consumer.cpp from there, by find_package and by
-# pkg-config alone.
+# Installs libpace and the headers into an empty folder. Builds and runs consumer.cpp from there,
+# once with find_package alone and once with pkg-config alone.
 #   cmake -DINSTALL_SCRIPTS=a.cmake|b.cmake -DPREFIX=... -DLIBDIR=... -DCXX=... -DPKG_CONFIG=... -DSOURCE=... -P check.cmake
 include("${CMAKE_CURRENT_LIST_DIR}/../../../../cmake/RunOrFail.cmake")
 file(REMOVE_RECURSE "${PREFIX}")
@@ -9,7 +9,7 @@ foreach(script IN LISTS INSTALL_SCRIPTS)
   run_or_fail("${CMAKE_COMMAND}" "-DCMAKE_INSTALL_PREFIX=${PREFIX}" -P "${script}")
 endforeach()
 
-# Moved, to see that nothing has the place written into it.
+# The tree is moved to check that no file contains its path.
 file(REMOVE_RECURSE "${PREFIX}-moved")
 file(RENAME "${PREFIX}" "${PREFIX}-moved")
 set(PREFIX "${PREFIX}-moved")

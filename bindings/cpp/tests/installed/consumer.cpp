@@ -2,7 +2,8 @@
 
 #include <cstdio>
 
-// Says which library it has found; asks it something, by an exception and by a value.
+// Prints the version of the library that the program has found. Then makes one call that throws and
+// one call that returns a value.
 int main() {
     std::printf("libpace %u\n", pace::library_version());
     try {

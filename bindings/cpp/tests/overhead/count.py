@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""How many instructions the C++ binding takes beyond the C calls, for a verb and its wait: count.py LOOP.
+"""Counts the instructions that the C++ binding takes beyond the C calls, for a verb and its wait: count.py LOOP.
 
-LOOP is the program of loop.cpp. valgrind counts its instructions for a few steps and for many; the difference is what the
-steps took, the same at each run. Ends with 1 where it is too much, and with 77 where valgrind is missing.
+LOOP is the program of loop.cpp. valgrind counts the program's instructions for a few steps and for many steps. The difference
+is the cost of the steps, and each run gives the same number. Ends with 1 if the cost is too high, and with 77 if valgrind is
+missing.
 """
 
 import re

@@ -1,5 +1,5 @@
-// loop: `loop c|throwing|nothrow STEPS`: an average and its wait, so many times, by pace.h or by pace.hpp. Prints the last
-// iteration, which is STEPS.
+// loop: `loop c|throwing|nothrow STEPS`. Calls an average and its wait STEPS times, through pace.h
+// or through pace.hpp. Prints the last iteration, which is STEPS.
 #include <pace/pace.hpp>
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// As a careful C program: what does not change is made once.
+// The loop of a careful C program: values that do not change are made once.
 std::uint64_t by_c(pace_session* session, pace_buffer model, std::uint64_t steps) {
     const pace_slice all = pace_whole(model);
     pace_average_options how = PACE_AVERAGE_OPTIONS_INIT;

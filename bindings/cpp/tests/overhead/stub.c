@@ -1,4 +1,4 @@
-/* stub: a libpace that does next to nothing, so that what is counted is the binding's. */
+/* stub: a libpace that does next to nothing, so that the count shows the cost of the binding. */
 #include <pace.h>
 #include <string.h>
 

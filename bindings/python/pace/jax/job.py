@@ -1,5 +1,6 @@
 """Job: this process as one worker of a job: its session, the state that others may be given, and the verbs on arrays of NumPy."""
 
+import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy
@@ -12,6 +13,7 @@ from pace.policies import divided, family_of, long_name
 from pace.retry import broadcast_again, complete
 
 Arrays = Sequence[Any]
+TELL_SECONDS = 1.0
 
 
 class Job:
@@ -36,6 +38,7 @@ class Job:
         self._stores: Dict[Tuple[Layout, bool], Store] = {}
         self._is_over = False
         self._is_looping = False
+        self._told: Optional[float] = None  # when the loop's steps were told last
         self._step_at_turn = 0
         self._has_reduced = False
         self._averages_state = False
@@ -88,6 +91,14 @@ class Job:
             self._state.write(arrays)
         self._take_state(complete)
         return self._state.read()
+
+    def tell_steps(self, total: int) -> None:
+        """Tells those who watch, once a second, how far a loop of so many steps is."""
+        now = time.monotonic()
+        if self._session is None or (self._told is not None and now - self._told < TELL_SECONDS):
+            return
+        self._told = now
+        self._session.report(steps=(self.step, total))
 
     def average(self, arrays: Arrays, layout: Layout) -> List[Any]:
         """The average over a group; iteration and step count move. Leaves that Pace does not sum come back as they are."""

@@ -29,6 +29,7 @@ class Steps:
     def __iter__(self) -> Iterator[int]:
         job = self._job
         while job.step < self._total:
+            job.tell_steps(self._total)
             job.begin_turn(self._leaves())
             yield job.step
             self._end_turn()

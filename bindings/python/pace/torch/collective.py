@@ -34,7 +34,9 @@ class Collective(Family):
         self._rounds = 1 if is_one else len(self.gradients.buckets)  # of one backward()
         self._sets = 0  # backward passes whose gradients have been reduced
         self._begun: List[Round] = []
-        self._generation = session.info.generation  # of the daemon, when all workers were last known to be at the same round
+        # Of the daemon, when all workers were last known to be at the same round, and after the last rounds. The last rounds may have
+        # ended with a daemon that is gone, and only some workers know that end.
+        self._generation = self._generation_now = session.info.generation
         self._is_void = False  # the gradients are of a model that was replaced
         self._are_counts_written = False
 
@@ -46,7 +48,7 @@ class Collective(Family):
         extra = [] if self._rounds == 1 else self.gradients.buffers
         everything = [*self._state.buffers, self._state.counts, *extra]
         info = how(self._job.place, lambda: self._session.broadcast(everything))
-        self._generation = self._session.info.generation
+        self._generation = self._generation_now = self._session.info.generation
         self._job.step, self._sets = self._state.read_counts()
         done = info.iteration - self._sets * self._rounds
         self.gradients.adopt(done if 0 < done < self._rounds else 0)
@@ -114,7 +116,7 @@ class Collective(Family):
             self._take_model(broadcast_again)
             return
         self._sets += 1
-        self._generation = self._session.info.generation
+        self._generation, self._generation_now = self._generation_now, self._session.info.generation
         self._begun.clear()
         self._are_counts_written = False
         self.gradients.give_results()

@@ -108,6 +108,11 @@ class Job:
         if self._session is not None and not self.is_finished:
             self._progress.add(self._session, loss, samples)
 
+    def tell_steps(self, total: int) -> None:
+        """A loop of so many steps is where the job is."""
+        if self._session is not None and not self.is_finished:
+            self._progress.move_to(self._session, self.step, total)
+
     def finish(self) -> None:
         """Leaves the job in order: the others go on without this worker at once. The model stays usable. Blocks at most a second."""
         if self._session is not None and not self.is_finished:

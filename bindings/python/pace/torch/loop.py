@@ -28,6 +28,7 @@ def steps(total: int, model: DataParallel, optimizer: Optimizer, scheduler: Any 
     job.start(saved.load if saved else None)
     schedule = _Schedule(scheduler, job.step)
     while job.step < total:
+        job.tell_steps(total)
         yield job.step
         schedule.move_to(job.step)
         if saved is not None and not job.step >= total:

@@ -205,6 +205,7 @@ extern "C" {
 }
 pub const PACE_PROGRESS_LOSS: _bindgen_ty_6 = 1;
 pub const PACE_PROGRESS_RATE: _bindgen_ty_6 = 2;
+pub const PACE_PROGRESS_STEPS: _bindgen_ty_6 = 4;
 pub type _bindgen_ty_6 = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -213,6 +214,8 @@ pub struct pace_progress {
     pub flags: u32,
     pub loss: f64,
     pub samples_per_s: f64,
+    pub steps_done: u64,
+    pub steps_total: u64,
 }
 extern "C" {
     pub fn pace_session_report(

@@ -47,8 +47,14 @@ pub const PACE_SESSION_INFO_INIT: pace_session_info = pace_session_info {
     run_began: 0,
 };
 
-pub const PACE_PROGRESS_INIT: pace_progress =
-    pace_progress { struct_size: size_of::<pace_progress>() as u32, flags: 0, loss: 0.0, samples_per_s: 0.0 };
+pub const PACE_PROGRESS_INIT: pace_progress = pace_progress {
+    struct_size: size_of::<pace_progress>() as u32,
+    flags: 0,
+    loss: 0.0,
+    samples_per_s: 0.0,
+    steps_done: 0,
+    steps_total: 0,
+};
 
 pub const PACE_BUFFER_OPTIONS_INIT: pace_buffer_options = pace_buffer_options {
     struct_size: size_of::<pace_buffer_options>() as u32,

@@ -122,14 +122,17 @@ impl Session {
     /// Tells those who watch (`pacectl status`, its metrics) how the training goes. Nothing that Pace does depends on it. It may be
     /// called at each step: of several calls within a tenth of a second the first is told.
     ///
-    /// Does not block. Fails with `Invalid` when nothing is given, or a rate that is not above 0.
+    /// Does not block. Fails with `Invalid` when nothing is given, or a rate or a total that is not above 0.
     pub fn report(&self, progress: &Progress) -> Result<()> {
         let given = |is_given: bool, flag: u32| if is_given { flag } else { 0 };
         let raw = pace_sys::pace_progress {
             flags: given(progress.loss.is_some(), pace_sys::PACE_PROGRESS_LOSS)
-                | given(progress.samples_per_s.is_some(), pace_sys::PACE_PROGRESS_RATE),
+                | given(progress.samples_per_s.is_some(), pace_sys::PACE_PROGRESS_RATE)
+                | given(progress.steps.is_some(), pace_sys::PACE_PROGRESS_STEPS),
             loss: progress.loss.unwrap_or(0.0),
             samples_per_s: progress.samples_per_s.unwrap_or(0.0),
+            steps_done: progress.steps.unwrap_or((0, 0)).0,
+            steps_total: progress.steps.unwrap_or((0, 0)).1,
             ..pace_sys::PACE_PROGRESS_INIT
         };
         self.verbs.handle.call(|session, error| unsafe { pace_sys::pace_session_report(session, &raw, error) })
@@ -216,6 +219,8 @@ pub struct Progress {
     pub loss: Option<f64>,
     /// How many samples this worker trains on in a second. Above 0.
     pub samples_per_s: Option<f64>,
+    /// How many steps the training has made, and is to make in all. The total is above 0.
+    pub steps: Option<(u64, u64)>,
 }
 
 /// A call of `next` that runs. No average whose buffers may be written can be begun meanwhile.

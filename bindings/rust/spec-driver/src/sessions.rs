@@ -68,7 +68,13 @@ impl Driver {
     }
 
     pub fn report(&self, command: &Command) -> Answered {
-        let progress = Progress { loss: command.number("loss")?, samples_per_s: command.number("samples_per_s")? };
+        let total: Option<u64> = command.number("steps_total")?;
+        let done = command.number_or("steps_done", 0)?;
+        let progress = Progress {
+            loss: command.number("loss")?,
+            samples_per_s: command.number("samples_per_s")?,
+            steps: total.map(|total| (done, total)),
+        };
         self.things().session(&command.name)?.report(&progress)?;
         Ok(Answer::ok())
     }

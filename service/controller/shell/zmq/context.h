@@ -1,6 +1,6 @@
-// Context: a ZeroMQ context, shared by everything that talks over inproc:// in one process.
+// Context: a ZeroMQ context, shared by all users of inproc:// in one process.
 //
-// The header does not show zmq.h, so that a program may hold a context without knowing ZeroMQ.
+// The header does not include zmq.h, so that a program may hold a context without ZeroMQ's headers.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class Context {
   public:
     static base::Result<std::shared_ptr<Context>> create();
 
-    // Every socket of the context must be closed before; otherwise this waits for them.
+    // Waits until every socket of the context is closed; close them first.
     ~Context();
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;

@@ -32,7 +32,7 @@ std::string encode(std::span<const std::byte> bytes) {
     return text.data();
 }
 
-// The file's first line, and its mode.
+// Reads the file's first line and its mode.
 base::Result<std::string> read_line(const std::string& path, mode_t& ret_mode) {
     const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid()) return base::make_errno_error(errno, "read key file " + path);
@@ -119,7 +119,7 @@ base::Result<SecretKey> SecretKey::parse(std::string_view z85) {
 base::Result<SecretKey> SecretKey::read(const std::string& path) {
     mode_t mode = 0;
     PACE_TRY_ASSIGN(line, read_line(path, mode));
-    // The group may read: service managers hand credentials over that way.
+    // The group may read: service managers pass credentials in this way.
     if ((mode & (S_IRWXO | S_IWGRP)) != 0)
         return base::make_error(base::ErrorKind::denied,
                                 "{} may be read by everyone, or written by its group; "

@@ -1,7 +1,7 @@
-// CURVE keys and their files: one key of 40 characters (Z85) on one line.
+// CURVE keys: keys and their files, one key of 40 characters (Z85) on one line.
 //
-// `NAME.secret` is written with mode 0600 and refused when others may read it; `NAME.public` may
-// be handed around. The public key follows from the secret one.
+// `NAME.secret` is written with mode 0600, and refused when others may read it. `NAME.public` may
+// be distributed. The public key can be computed from the secret one.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ class SecretKey {
     PublicKey public_;
 };
 
-// Writes PREFIX.secret and PREFIX.public, refusing to replace either.
+// Writes PREFIX.secret and PREFIX.public. Fails if either exists.
 base::Result<PublicKey> generate_key_pair(const std::string& prefix);
 
 }  // namespace pace::control_zmq

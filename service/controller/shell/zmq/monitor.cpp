@@ -28,7 +28,7 @@ base::Error monitor_error(const char* what) {
     return base::make_error(base::ErrorKind::limit, "{}: {}", what, zmq_strerror(zmq_errno()));
 }
 
-// Who is at the other end of the descriptor, if it is still what ZeroMQ reported.
+// The peer's address, if the descriptor is still what ZeroMQ reported.
 std::string peer_of(int fd) {
     sockaddr_storage address{};
     socklen_t size = sizeof(address);
@@ -59,7 +59,7 @@ Kind kind_without_detail(uint32_t error_number) {
     return closed ? Kind::broken_off : Kind::silent;
 }
 
-// Of this side of a TCP connection; 0: it is none.
+// The local port of a TCP connection; 0 if the descriptor is none.
 uint16_t local_port_of(int fd) {
     sockaddr_storage address{};
     socklen_t size = sizeof(address);
@@ -71,7 +71,7 @@ uint16_t local_port_of(int fd) {
     return 0;
 }
 
-// 0: it names none.
+// The endpoint's port; 0 if it has none.
 uint16_t port_of(std::string_view endpoint) {
     const size_t colon = endpoint.rfind(':');
     uint16_t port = 0;
@@ -80,8 +80,9 @@ uint16_t port_of(std::string_view endpoint) {
     return port;
 }
 
-// ZeroMQ may have closed the connection by now, and its descriptor be another's. This copy of it stays what it is: it is shut only if it has
-// come to `port`, of which any is one too many.
+// ZeroMQ may have closed the connection already, and its descriptor may be reused. A copy of the
+// descriptor does not change. It is shut down only if its local port is `port`, where every further
+// connection is one too many.
 void shut_out(int fd, uint16_t port) {
     const base::UniqueFd copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (copy.valid() && port != 0 && local_port_of(copy.get()) == port)
@@ -104,7 +105,7 @@ std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value,
         case ZMQ_EVENT_ACCEPTED:
             return accepted(static_cast<int>(value), endpoint);
         case ZMQ_EVENT_DISCONNECTED:
-            // Who was accepted here goes without a word; a connection that we made has an end.
+            // The end of an accepted connection is not reported; the end of one that we made is.
             if (accepted_.erase(static_cast<int>(value)) != 0) return std::nullopt;
             return ConnectionEvent{Kind::ended};
         case ZMQ_EVENT_CONNECTED:
@@ -123,7 +124,7 @@ std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value,
 }
 
 base::Result<std::unique_ptr<Monitor>> Monitor::create(const Context& context, void* watched) {
-    // Names live in the context, which several sockets share.
+    // Endpoint names are per context, which several sockets share.
     static std::atomic<uint64_t> made{0};
     const std::string name = fmt::format("inproc://pace-monitor-{}", ++made);
     if (zmq_socket_monitor(watched, name.c_str(), kEvents) != 0)
@@ -143,7 +144,7 @@ base::Result<std::unique_ptr<Monitor>> Monitor::create(const Context& context, v
 }
 
 Monitor::~Monitor() {
-    // A full queue would have ZeroMQ wait for us while we wait for it.
+    // With a full queue ZeroMQ would wait for us while we wait for ZeroMQ.
     while (next()) {
     }
     zmq_socket_monitor(watched_, nullptr, 0);
@@ -152,13 +153,13 @@ Monitor::~Monitor() {
 
 std::optional<ConnectionEvent> Monitor::next() {
     for (;;) {
-        // First the event and its value, then the endpoint, which is our own.
+        // First the event and its value, then our own endpoint.
         std::array<std::byte, sizeof(uint16_t) + sizeof(uint32_t)> bytes{};
         const int got = zmq_recv(pair_, bytes.data(), bytes.size(), ZMQ_DONTWAIT);
         if (got < 0) return std::nullopt;
         std::array<char, 256> endpoint{};
         const int said = zmq_recv(pair_, endpoint.data(), endpoint.size(), ZMQ_DONTWAIT);
-        // The rest of a longer one is cut off.
+        // A longer endpoint is cut off.
         const size_t length = std::min(endpoint.size(), static_cast<size_t>(std::max(0, said)));
         if (got != static_cast<int>(bytes.size())) continue;
         uint16_t event = 0;

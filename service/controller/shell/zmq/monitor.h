@@ -1,8 +1,9 @@
-// Monitor: what becomes of a socket's connections, as far as it tells why there is none; and how many there are at most, of a socket that
-// listens. Each may have messages wait in memory, some of them half read, before anybody has said who is there.
+// Monitor: reports what happens to a socket's connections and why they fail, and limits the number
+// of accepted connections. The limit matters since each connection may hold messages in memory,
+// some half read, before the peer has authenticated.
 //
-// ZeroMQ reports from its own thread into a queue of bounded length, and waits while that is full: whoever has a monitor reads it at every
-// turn of its loop.
+// ZeroMQ reports from its own thread into a bounded queue, and waits while the queue is full. So
+// the owner reads the monitor in every turn of its loop.
 #pragma once
 
 #include <cstddef>
@@ -20,33 +21,33 @@ namespace pace::control_zmq {
 
 struct ConnectionEvent {
     enum class Kind {
-        accepted,    // somebody connected to us
-        connected,   // we to somebody; nothing was said yet
+        accepted,    // a peer connected to us
+        connected,   // we connected to a peer; no handshake yet
         greeted,     // the handshake is done
         mechanism,   // only one of the two sides has keys
         key,         // the other side's key is not what was expected
-        refused,     // the other side does not let our key in; on the side that listens: we theirs
+        refused,     // the listening side rejected the other side's key
         broken_off,  // the other side closed the connection during the handshake
         silent,      // the other side said nothing in time
-        nonsense,    // it said what no ZeroMQ says
-        ended,       // the connection is no more, whatever was said of it before
-        too_many,    // somebody connected to us, who was one too many, and was shut out
+        nonsense,    // the other side does not speak ZeroMQ
+        ended,       // the connection ended, whatever was reported before
+        too_many,    // a peer above the limit connected, and was closed
     };
     Kind kind = Kind::connected;
-    std::string peer{};  // its address, of `accepted` and `too_many`; empty if it has gone again
+    std::string peer{};  // address, for `accepted` and `too_many`; empty if gone again
 };
 
 class Monitor {
   public:
-    // Of the socket with this handle, which outlives the monitor.
+    // Monitors the socket with the handle `watched`, which must outlive the monitor.
     static base::Result<std::unique_ptr<Monitor>> create(const Context& context, void* watched);
     ~Monitor();
-    // Whoever connects while there are so many is shut out. ZeroMQ has no such limit itself.
+    // While this many connections are open, further ones are closed. ZeroMQ has no such limit.
     void set_connections_max(size_t most) { connections_max_ = most; }
     Monitor(const Monitor&) = delete;
     Monitor& operator=(const Monitor&) = delete;
 
-    // What happened next; none if nothing has.
+    // The next event; none if there is none.
     std::optional<ConnectionEvent> next();
 
     int fd() const { return fd_; }
@@ -54,7 +55,7 @@ class Monitor {
   private:
     Monitor(void* watched, void* pair, int fd) : watched_(watched), pair_(pair), fd_(fd) {}
 
-    // `endpoint`: the one of ours that it is about.
+    // `endpoint`: our endpoint in the event.
     std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value,
                                             std::string_view endpoint);
     ConnectionEvent accepted(int fd, std::string_view endpoint);
@@ -63,7 +64,7 @@ class Monitor {
     void* pair_;
     int fd_;
     size_t connections_max_ = SIZE_MAX;
-    std::set<int> accepted_;  // by what ZeroMQ has for them
+    std::set<int> accepted_;  // ZeroMQ's descriptors of accepted connections
 };
 
 }  // namespace pace::control_zmq

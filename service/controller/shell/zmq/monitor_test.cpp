@@ -1,4 +1,4 @@
-// What a monitor tells of two real sockets that do not come together.
+// Monitor: its reports on two real sockets that fail to connect.
 #include "service/controller/shell/zmq/monitor.h"
 
 #include <poll.h>
@@ -44,7 +44,7 @@ class MonitorTest : public testing::Test {
         ASSERT_TRUE(server_->bind("tcp://127.0.0.1:0"));
         ASSERT_TRUE(client_->connect(server_->last_endpoint()));
     }
-    // The first event of the socket that is more than a connection.
+    // The socket's first event beyond `accepted` and `connected`.
     Kind outcome(Socket& of) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (std::chrono::steady_clock::now() < until) {
@@ -97,7 +97,7 @@ TEST_F(MonitorTest, TellsThatTheClientExpectsAnotherServer) {
     EXPECT_EQ(outcome(*client_), Kind::broken_off);
 }
 
-// Those that were there first stay, and who leaves makes room.
+// Earlier connections stay, and one that leaves makes room.
 TEST_F(MonitorTest, ShutsOutWhoIsOneTooMany) {
     server_->monitor()->set_connections_max(1);
     meet();
@@ -115,7 +115,7 @@ TEST_F(MonitorTest, ShutsOutWhoIsOneTooMany) {
     client_.reset();
     const auto in_time = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     const Socket next = connect();
-    // ZeroMQ connects again until it is let in.
+    // ZeroMQ reconnects until it is accepted.
     Kind kind = Kind::too_many;
     while (kind != Kind::greeted && std::chrono::steady_clock::now() < in_time)
         kind = outcome(*server_);

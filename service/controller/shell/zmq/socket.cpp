@@ -18,7 +18,7 @@ base::Error zmq_error(base::ErrorKind kind, std::string_view what) {
 constexpr int kReconnectMs = 50;    // ZeroMQ adds up to as much again at random
 constexpr int kConnectMs = 1000;    // a host that does not answer at all
 constexpr int kHandshakeMs = 2000;  // a peer that accepts and then says nothing
-// A connection without traffic, whose host may have vanished, is asked after; in seconds.
+// TCP keepalive, in seconds: probes a silent connection, whose host may have vanished.
 constexpr int kKeepaliveIdle = 10;
 constexpr int kKeepaliveInterval = 5;
 
@@ -36,17 +36,18 @@ base::Result<Socket> Socket::create(std::shared_ptr<Context> context, SocketType
     PACE_TRY(socket.set(ZMQ_SNDHWM, queues.send_max, "limit send queue"));
     PACE_TRY(socket.set(ZMQ_RCVHWM, queues.receive_max, "limit receive queue"));
     PACE_TRY(socket.set(ZMQ_HANDSHAKE_IVL, kHandshakeMs, "set handshake deadline"));
-    // On Linux TCP_USER_TIMEOUT: of bytes that are not acknowledged, and of those for which the peer has no room.
+    // TCP_USER_TIMEOUT on Linux: applies to bytes not acknowledged, and to bytes for which the peer
+    // has no room.
     PACE_TRY(socket.set(ZMQ_TCP_MAXRT, kUnmovedMs, "bound how long bytes may be on their way"));
     PACE_TRY(socket.set(ZMQ_TCP_KEEPALIVE, 1, "ask after silent connections"));
     PACE_TRY(socket.set(ZMQ_TCP_KEEPALIVE_IDLE, kKeepaliveIdle, "set keepalive"));
     PACE_TRY(socket.set(ZMQ_TCP_KEEPALIVE_INTVL, kKeepaliveInterval, "set keepalive"));
     if (type == SocketType::router) {
-        // A message to a peer that is gone is an error instead of silence.
+        // Sending to a peer that is gone is then an error instead of a silent loss.
         PACE_TRY(socket.set(ZMQ_ROUTER_MANDATORY, 1, "make routes mandatory"));
     } else {
-        // Nothing is queued for a connection that does not stand yet, and what was queued goes
-        // with its connection: a message never reaches a controller it was not meant for.
+        // Nothing is queued for a connection that is not established, and the queue is dropped with
+        // the connection. So a message never reaches a controller for which it was not meant.
         PACE_TRY(socket.set(ZMQ_IMMEDIATE, 1, "forbid queueing while disconnected"));
         PACE_TRY(socket.set(ZMQ_RECONNECT_IVL, kReconnectMs, "set reconnect interval"));
         PACE_TRY(socket.set(ZMQ_CONNECT_TIMEOUT, kConnectMs, "set connect deadline"));
@@ -180,13 +181,13 @@ bool Socket::receive(Message& ret_message) {
     zmq_msg_init(&part);
     bool more = true;
     while (more) {
-        // The parts of one message arrive together, so only the first can be missing.
+        // All parts of a message arrive together, so only the first can be missing.
         if (zmq_msg_recv(&part, handle_, ZMQ_DONTWAIT) < 0) {
             ret_message.count = 0;
             break;
         }
         more = zmq_msg_more(&part) != 0;
-        // Frames beyond any message of ours are read and forgotten.
+        // Frames beyond the most that our messages have are read and dropped.
         constexpr size_t kFramesMax = 16;
         if (ret_message.count == kFramesMax) continue;
         if (ret_message.frames.size() == ret_message.count) ret_message.frames.emplace_back();
@@ -215,7 +216,7 @@ Sent Socket::send(std::string_view route, std::span<const std::byte> frame) {
     return send_all(frames);
 }
 
-// Only the first frame can fail: it chooses the peer, and with it the room for the rest.
+// Only the first frame can fail: it selects the peer, and reserves room for the rest.
 Sent Socket::send_all(std::span<const std::span<const std::byte>> frames) {
     for (size_t i = 0; i < frames.size(); ++i) {
         const Sent sent = send_frame(frames[i], i + 1 < frames.size() ? ZMQ_SNDMORE : 0);

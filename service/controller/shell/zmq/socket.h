@@ -1,8 +1,8 @@
 // Socket: one ZeroMQ socket that never blocks, as an event loop's poller needs it.
 //
-// The descriptor tells that *something* happened, once (ZMQ_FD is an edge): what happened must be
-// asked with readable() until it says no, and asked again after every send, since a send may
-// consume the edge. A poller therefore drains in poll() and returns !readable() from arm().
+// The descriptor signals once that *something* happened (ZMQ_FD is edge-triggered). Call readable()
+// until it returns false, and again after every send, since a send may consume the edge. A poller
+// therefore drains in poll() and returns !readable() from arm().
 #pragma once
 
 #include <cstddef>
@@ -24,47 +24,48 @@ enum class SocketType { router, dealer };
 
 enum class Sent {
     done,
-    gone,  // router: no such peer; dealer: not connected, or the peer does not drain
-    full,  // router: the peer does not drain
+    gone,  // router: no such peer; dealer: not connected, or the peer does not read
+    full,  // router: the peer does not read
 };
 
 class Socket {
   public:
-    // What waits in memory for one peer; 0 is no bound. A message that finds no room is not sent, and a peer that sends
-    // too fast has to wait.
+    // Bounds on the messages queued in memory for one peer; 0 is no bound. When send_max is
+    // reached, a message is not sent. When receive_max is reached, the peer has to wait.
     struct Queues {
         int send_max = 0;
         int receive_max = 0;
     };
-    // `bytes_max`: a peer that sends a longer frame is disconnected; so is one that is not reached, or does not read, when bytes for
-    // it have been on their way for kUnmovedMs.
+    // `bytes_max`: a peer that sends a longer frame is disconnected. A peer is also disconnected if
+    // it is unreachable, or does not read, while bytes for it have been under way for kUnmovedMs.
     static base::Result<Socket> create(std::shared_ptr<Context> context, SocketType type,
                                        size_t bytes_max, Queues queues);
-    // Longer than the silence of two seconds after which, by default, both ends have given the attachment up.
+    // Longer than the two seconds of silence after which, by default, both ends give the attachment
+    // up.
     static constexpr int kUnmovedMs = 4000;
     Socket(Socket&& other) noexcept;
     Socket& operator=(Socket&& other) noexcept;
     ~Socket();
 
-    // Before bind or connect. Only peers that know the public key get in.
+    // Call before bind or connect. Only peers that know the public key are accepted.
     base::Result<> serve_curve(const SecretKey& secret);
-    // Before connect: prove to be `own`, and expect the server to be `server`.
+    // Call before connect. Proves the key `own` and expects the server to have the key `server`.
     base::Result<> use_curve(const PublicKey& server, const SecretKey& own);
-    // Before bind: the domain under which an authenticator is asked.
+    // Call before bind. Sets the domain in requests to an authenticator.
     base::Result<> set_zap_domain(std::string_view domain);
 
     base::Result<> bind(const std::string& endpoint);
     base::Result<> connect(const std::string& endpoint);
 
-    // Before bind or connect: what becomes of the connections is noted from now on.
+    // Call before bind or connect. Monitors the connections from now on.
     base::Result<> watch_connections();
-    // Null unless it is noted.
+    // Null unless connections are monitored.
     Monitor* monitor() const { return monitor_.get(); }
 
-    // What was bound last, with the port that the system chose.
+    // The endpoint bound last, with the port that the system chose.
     std::string last_endpoint() const;
 
-    // How long close() keeps trying to deliver; 0 by default.
+    // How long close() tries to deliver queued messages; 0 by default.
     void set_linger_ms(int milliseconds);
 
     int fd() const { return fd_; }
@@ -72,12 +73,12 @@ class Socket {
     bool readable() const;
     bool writable() const;
 
-    // One whole message, copied: frames[0 .. count). False if there is none. The frames keep their
-    // memory from message to message.
+    // One whole message, copied: frames[0 .. count). The frames keep their memory from message to
+    // message. receive() returns false if there is none.
     struct Message {
         std::vector<std::vector<std::byte>> frames;
         size_t count = 0;
-        std::string peer;  // the address that it came from; empty over inproc
+        std::string peer;  // address of the sender; empty over inproc
     };
     bool receive(Message& ret_message);
 

@@ -1,4 +1,4 @@
-// What two real sockets bear of each other.
+// Socket: how two real sockets behave when the peer does not read or vanishes.
 #include "service/controller/shell/zmq/socket.h"
 
 #include <poll.h>
@@ -26,12 +26,13 @@ class SocketTest : public testing::Test {
         ASSERT_TRUE(server_->bind("tcp://127.0.0.1:0"));
         ASSERT_TRUE(client_->connect(server_->last_endpoint()));
     }
-    // Something may have happened to the socket, whose descriptor tells of an edge only.
+    // Waits briefly: the descriptor, which is edge-triggered, says only that something may have
+    // happened.
     static void await_change(const Socket& socket) {
         pollfd changed{socket.fd(), POLLIN, 0};
         poll(&changed, 1, 20);
     }
-    // The server's name for the client, which has said something.
+    // The server's route to the client, which has sent a message.
     std::string route() {
         Socket::Message message;
         while (in_time() && client_->send(std::as_bytes(std::span("hello"))) != Sent::done)
@@ -59,7 +60,7 @@ TEST_F(SocketTest, DisconnectsAPeerThatDoesNotRead) {
         sent = server_->send(client, block);
         was_full = was_full || sent == Sent::full;
         if (sent == Sent::full) await_change(*server_);
-        // ZeroMQ forgets a peer when all that it has said is received.
+        // ZeroMQ forgets a peer when all of the peer's messages are received.
         EXPECT_FALSE(server_->receive(nothing));
     }
     EXPECT_TRUE(was_full) << "it must be given time";

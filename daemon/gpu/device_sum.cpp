@@ -1,0 +1,100 @@
+#include "daemon/gpu/device_sum.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+
+std::string why_not_on_device(const std::vector<DeviceMember>& members,
+                              const collectives::Layout& layout) {
+    if (members.empty()) return "nobody takes part";
+    if (members.size() > PACE_DEVICE_MEMBERS_MAX)
+        return fmt::format("{} members are more than a kernel takes", members.size());
+    const device::Device* const device = &members.front().contents->lane->device();
+    for (const DeviceMember& member : members) {
+        if (&member.contents->lane->device() != device) return "members are on several GPUs";
+        if (member.contents->on_host) return "a member's buffers are on the host already";
+    }
+    for (const collectives::Segment& segment : layout.segments())
+        if (segment.dtype == protocol::DType::u32) return "indices are not summed";
+    return "";
+}
+
+void* address_of(const DeviceMember& member, size_t segment) {
+    const auto address = member.contents->buffers[segment]->on_device->memory.address();
+    return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+}
+
+Result<> give_on_device(const std::vector<DeviceMember>& members, const collectives::Layout& layout,
+                        const device::DeviceMemory& from) {
+    const DeviceLane& lane = *members.front().contents->lane;
+    for (const DeviceMember& member : members) {
+        member.contents->queued = true;
+        PACE_TRY(lane.copy_on_device(member.contents->buffers, layout, from.address()));
+    }
+    for (size_t i = 1; i < members.size(); ++i) PACE_TRY(members[i].contents->lane->follow(lane));
+    for (const DeviceMember& member : members) member.contents->made = true;
+    return {};
+}
+
+pace_device_sum sum_of(protocol::DType dtype, size_t count, double scale) {
+    pace_device_sum sum{};
+    sum.dtype = static_cast<pace_device_dtype>(dtype);
+    sum.count = count;
+    sum.scale = scale;
+    return sum;
+}
+
+void add_input(pace_device_sum& sum, const void* input, double weight) {
+    sum.weights[sum.input_count] = weight;
+    sum.inputs[sum.input_count++] = input;
+}
+
+void add_output(pace_device_sum& sum, void* output) {
+    sum.outputs[sum.output_count++] = output;
+}
+
+pace_device_convert conversion(protocol::DType from, protocol::DType to, size_t count,
+                               const void* in, void* out) {
+    return {static_cast<pace_device_dtype>(from), static_cast<pace_device_dtype>(to), count, in,
+            out};
+}
+
+pace_device_sum sum_of(const std::vector<DeviceMember>& members,
+                       const collectives::Segment& segment, size_t index, size_t first,
+                       size_t count, double scale) {
+    pace_device_sum sum = sum_of(segment.dtype, count, scale);
+    const size_t offset = first * protocol::size_of(segment.dtype);
+    for (const DeviceMember& member : members)
+        add_input(sum, static_cast<const std::byte*>(address_of(member, index)) + offset,
+                  member.weight);
+    return sum;
+}
+
+Result<> check_kernel(const pace_device_plugin_table& kernels, const device::Device& device,
+                      int failed, const char* what) {
+    if (failed == 0) return {};
+    return make_error(ErrorKind::unavailable, "{} on {}: {}", what, device.facts().id(),
+                      kernels.error_text(failed));
+}
+
+Result<> sum_on_device(const pace_device_plugin_table& kernels,
+                       const std::vector<DeviceMember>& members, const collectives::Layout& layout,
+                       double scale) {
+    const DeviceLane& lane = *members.front().contents->lane;
+    for (size_t i = 1; i < members.size(); ++i) PACE_TRY(lane.follow(*members[i].contents->lane));
+    const auto scope = lane.device().enter();
+    for (const DeviceMember& member : members) member.contents->queued = true;
+    for (size_t index = 0; index < layout.segments().size(); ++index) {
+        const collectives::Segment& segment = layout.segments()[index];
+        pace_device_sum sum = sum_of(members, segment, index, 0, segment.count, scale);
+        for (const DeviceMember& member : members) add_output(sum, address_of(member, index));
+        PACE_TRY(check_kernel(kernels, lane.device(), kernels.sum(&sum, lane.stream()), "sum"));
+    }
+    for (size_t i = 1; i < members.size(); ++i) PACE_TRY(members[i].contents->lane->follow(lane));
+    for (const DeviceMember& member : members) member.contents->made = true;
+    return {};
+}
+
+}  // namespace pace::daemon

@@ -1,0 +1,55 @@
+// Sums among a node's members whose buffers are all on one GPU: a kernel sums there, in place,
+// without the host. Also helpers for other exchanges that call the plug-in's kernels.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/collectives/layout.h"
+#include "daemon/device/devices.h"
+#include "daemon/gpu/device_lane.h"
+
+namespace pace::daemon {
+
+struct DeviceMember {
+    std::shared_ptr<DeviceContents> contents;
+    double weight = 1.0;
+};
+
+// The address of a segment of the member's contents, for kernels.
+void* address_of(const DeviceMember& member, size_t segment);
+
+// A call of the plug-in, without inputs and outputs yet.
+pace_device_sum sum_of(protocol::DType dtype, size_t count, double scale);
+void add_input(pace_device_sum& sum, const void* input, double weight);
+void add_output(pace_device_sum& sum, void* output);
+pace_device_convert conversion(protocol::DType from, protocol::DType to, size_t count,
+                               const void* in, void* out);
+// A call of the plug-in that sums the members' elements of a segment, from element `first` on, with
+// the members' weights.
+pace_device_sum sum_of(const std::vector<DeviceMember>& members,
+                       const collectives::Segment& segment, size_t index, size_t first,
+                       size_t count, double scale);
+
+// The error that a kernel has returned, if any.
+base::Result<> check_kernel(const pace_device_plugin_table& kernels, const device::Device& device,
+                            int failed, const char* what);
+
+// Why the members cannot all be summed on one device; empty if they can.
+std::string why_not_on_device(const std::vector<DeviceMember>& members,
+                              const collectives::Layout& layout);
+
+// Queues copies of `from`, which is laid out as `layout` says, to all members, which are on the
+// same device. The copies run on the first member's lane, after its earlier work.
+base::Result<> give_on_device(const std::vector<DeviceMember>& members,
+                              const collectives::Layout& layout, const device::DeviceMemory& from);
+
+// Queues scale * sum of (weight * contents) into all members: after all earlier work of the
+// members' lanes, and before their later work. After an error the contents are unknown: some may
+// have been summed.
+base::Result<> sum_on_device(const pace_device_plugin_table& kernels,
+                             const std::vector<DeviceMember>& members,
+                             const collectives::Layout& layout, double scale);
+
+}  // namespace pace::daemon

@@ -1,0 +1,152 @@
+// Engine: what is kept when trainers are gone, for how long, and who pays. Buffers of dead trainers
+// are kept for their successors. What a job without workers has here is kept as long as the
+// controller does not say that nobody needs it.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/control/controller.h"
+#include "daemon/jobs/engine.h"
+
+namespace pace::daemon {
+
+using base::ErrorKind;
+using base::Result;
+
+namespace {
+
+// How often unused jobs are looked at again until their time has come.
+constexpr int kLooksPerUnusedKeep = 6;
+// How often jobs are looked at that are over, except for an exchange that soon ends.
+constexpr base::Duration kEndingLook = std::chrono::milliseconds(50);
+
+}  // namespace
+
+Orphanage::Key Engine::key_of(const Seat& seat) {
+    return {seat.worker->uid, seat.job->state().token, seat.worker->rank};
+}
+
+void Engine::bury(const Seat& seat, std::vector<BufferPtr> buffers) {
+    const JobState& state = seat.job->state();
+    orphanage_.keep(key_of(seat), {state.id, state.options.name}, std::move(buffers),
+                    seat.worker->iteration, base::now());
+    sweep_orphanage();
+    remove(seat);
+    tell_leave(*seat.job, seat.worker->rank, false);
+    tell_kept(*seat.job);
+}
+
+BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
+                          const device::Device* device) {
+    return orphanage_.take(key_of(seat), dtype, count, device, base::now());
+}
+
+Result<Charge> Engine::charge_buffer(uint32_t user, uint64_t bytes, uint32_t descriptors) {
+    const Amount amount{.bytes = bytes, .buffers = 1, .descriptors = descriptors};
+    auto charge = services_.accounts->charge(user, amount, "a buffer");
+    while (!charge && give_up_kept(user, bytes))
+        charge = services_.accounts->charge(user, amount, "a buffer");
+    return charge;
+}
+
+// Releases retained buffers to make room. False: there is nothing whose release would help.
+bool Engine::give_up_kept(uint32_t user, uint64_t bytes) {
+    if (orphanage_.drop_oldest(user)) return true;
+    const Accounts& accounts = *services_.accounts;
+    const uint64_t most = accounts.limits().memory_max;
+    const bool all_have_too_much = most != 0 && accounts.bytes_used() + bytes > most;
+    return all_have_too_much && orphanage_.drop_oldest(std::nullopt);
+}
+
+// Releases what has been kept for too long when it is due, and not at the next look-up.
+void Engine::sweep_orphanage() {
+    orphanage_.drop_expired(base::now());
+    const auto due = orphanage_.next_expiry();
+    if (due) sweeping_ = services_.loop.run_at(*due, [this] { sweep_orphanage(); });
+}
+
+// ---------------------------------------------------------------------------- jobs without workers
+
+// Sent at every heartbeat. A controller that was restarted may learn of the job only later; and
+// when it said that the job is over, this node may not have heard it.
+void Engine::tell_kept(const Job& job) {
+    if (!job.unused() && !job.keeps_shards()) return;
+    services_.control->send(control::JobKept{.job = job.state().id,
+                                             .token = job.state().token,
+                                             .model = job.keeps_shards(),
+                                             .debts = job.unused() && job.owes()});
+}
+
+// Names the jobs of which only retained buffers are left: such a job may have ended while there was
+// no controller.
+void Engine::tell_estates() {
+    for (const auto& [token, of] : orphanage_.jobs())
+        services_.control->send(control::JobKept{.job = of.id, .token = token});
+}
+
+// The job with this id; null unless it has this token and no worker here.
+std::shared_ptr<Job> Engine::unused_job(control::JobId id, uint64_t token) const {
+    const std::shared_ptr<Job> found = job(id);
+    return found && found->state().token == token && found->unused() ? found : nullptr;
+}
+
+void Engine::on(const control::JobEnded& ended) {
+    orphanage_.drop_job(ended.token);
+    const bool is_here = job(ended.job) != nullptr;
+    const auto found = unused_job(ended.job, ended.token);
+    if (is_here && !found) return;
+    const auto error = base::make_error(ErrorKind::aborted, "the job is over");
+    if (found) {
+        found->invalidate(error);
+        found->end_part();
+    }
+    end_active(ended.job, error);
+    drop_unused();
+}
+
+// The residuals of a node that leaves go on their way without the job. Their taker may have ended
+// before it heard of the job's end.
+void Engine::end_active(control::JobId id, const base::Error& error) {
+    const auto under_way = services_.active;
+    for (const auto& weak : under_way) {
+        const auto active = weak.lock();
+        if (active && active->job() == id) active->abort(error);
+    }
+}
+
+void Engine::on(const control::PartEnded& ended) {
+    const auto found = unused_job(ended.job, ended.token);
+    if (!found) return;
+    found->end_part();
+    drop_unused();
+}
+
+void Engine::drop_unused_later() {
+    if (!drop_timer_.pending())
+        drop_timer_ =
+            services_.loop.run_after(services_.options.unused_keep, [this] { drop_unused(); });
+}
+
+// Each job has its own time: another job may have become unused a moment ago, in the middle of an
+// exchange.
+void Engine::drop_unused() {
+    const base::TimePoint now = base::now();
+    const base::Duration keep = services_.options.unused_keep;
+    const auto is_over = [now, keep](const auto& entry) {
+        const Job& job = *entry.second;
+        if (!job.unused() || job.is_exchanging()) return false;
+        return job.has_ended_here() || (now - job.unused_since() >= keep && !job.keeps_shards());
+    };
+    std::erase_if(by_id_, is_over);
+    std::erase_if(jobs_, is_over);
+    if (jobs_.empty()) gpu_groups_.rest();
+    std::optional<base::Duration> next;
+    for (const auto& [name, job] : jobs_) {
+        if (!job->unused()) continue;
+        const base::Duration wait =
+            job->has_ended_here() ? kEndingLook : keep / kLooksPerUnusedKeep;
+        next = std::min(next.value_or(wait), wait);
+    }
+    if (next) drop_timer_ = services_.loop.run_after(*next, [this] { drop_unused(); });
+}
+
+}  // namespace pace::daemon

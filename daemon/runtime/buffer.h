@@ -1,0 +1,95 @@
+// Buffer: memory that a trainer maps and exchanges work on. Shared, so that it outlives its trainer
+// while an exchange uses it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/memfd.h"
+#include "daemon/device/device_memory.h"
+#include "daemon/device/pinned_memory.h"
+#include "daemon/runtime/accounts.h"
+#include "protocol/types.h"
+
+namespace pace::daemon {
+
+// The GPU memory that a trainer maps if its buffer is on a GPU.
+struct OnDevice {
+    device::DeviceMemory memory;
+    std::optional<device::PinnedMemory> pin;  // of the host twin; copies are slower without
+};
+
+constexpr size_t charge_for(size_t bytes, bool on_device) {
+    return on_device ? device::round_up(bytes, device::kAllocationStep) : bytes;
+}
+
+struct Buffer;
+
+// BufferMemory: a buffer's own memory, or the part of another buffer's memory that it refers to.
+class BufferMemory {
+  public:
+    BufferMemory() = default;
+    BufferMemory(base::MappedMemfd own)
+        : own_(std::move(own)), data_(own_.data()), size_(own_.size()) {}
+    // [begin, begin + bytes) of the whole buffer's memory.
+    BufferMemory(std::shared_ptr<Buffer> whole, size_t begin, size_t bytes);
+
+    std::byte* data() const { return data_; }
+    size_t size() const { return size_; }
+    int fd() const { return own_.fd(); }
+
+  private:
+    base::MappedMemfd own_;
+    std::shared_ptr<Buffer> whole_;
+    std::byte* data_ = nullptr;
+    size_t size_ = 0;
+};
+
+struct Buffer {
+    // Host memory. A buffer on a GPU has a twin here: exchanges work on the twin, and
+    // clients/device_staging.h copies between the two.
+    BufferMemory memory;
+    protocol::DType dtype = protocol::DType::f32;
+    uint64_t count = 0;
+    Charge charge;  // what its user pays, for as long as anyone holds the buffer
+    std::optional<OnDevice> on_device;  // destroyed before its twin
+    bool temporary = false;  // the trainer's own, or a copy of it: goes when the trainer goes
+
+    size_t bytes() const { return count * protocol::size_of(dtype); }
+    // The bytes that a client is charged for the buffer.
+    size_t charged() const { return charge_for(bytes(), on_device.has_value()); }
+    // Whether the buffer goes when its trainer goes.
+    bool is_lent() const { return temporary || (on_device && on_device->memory.is_lent()); }
+    const device::Device* device() const {
+        return on_device ? &on_device->memory.device() : nullptr;
+    }
+};
+
+using BufferPtr = std::shared_ptr<Buffer>;
+
+inline BufferMemory::BufferMemory(std::shared_ptr<Buffer> whole, size_t begin, size_t bytes)
+    : whole_(std::move(whole)), data_(whole_->memory.data() + begin), size_(bytes) {}
+
+// Whether the buffers share some host memory.
+inline bool do_meet(const Buffer& one, const Buffer& other) {
+    const std::less<> before;
+    return before(one.memory.data(), other.memory.data() + other.bytes()) &&
+           before(other.memory.data(), one.memory.data() + one.bytes());
+}
+
+// Elements [first, first + count) of a buffer, which must have host memory. Exchanges that use the
+// part work on the memory of the whole, which lives as long as the part.
+inline BufferPtr part_of(const BufferPtr& whole, uint64_t first, uint64_t count) {
+    auto part = std::make_shared<Buffer>();
+    const size_t element = protocol::size_of(whole->dtype);
+    part->memory = BufferMemory(whole, first * element, count * element);
+    part->dtype = whole->dtype;
+    part->count = count;
+    return part;
+}
+
+}  // namespace pace::daemon

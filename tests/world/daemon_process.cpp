@@ -1,0 +1,94 @@
+#include "daemon_process.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace pace::world {
+
+DaemonProcess::DaemonProcess(const Surroundings& in, MachineId machine, uint64_t life,
+                             std::shared_ptr<const TimePoint> stalls_until)
+    : in_(in),
+      machine_(machine),
+      life_(life),
+      loop_(base::EventLoop::create().value()),
+      disk_(in.clockwork, in.machines, machine, stalls_until),
+      transport_(in.network.create()) {
+    in_.ways.place(transport_->id(), machine);
+    loop_->add_poller(transport_.get());
+    peers_ = std::make_unique<daemon::Peers>(*transport_);
+    daemon::ExchangeOptions options;
+    options.checkpoints = fmt::format("{}/machine{}", in_.folder, machine);
+    options.buffers_keep = kKeptFor;
+    options.unused_keep = kUnusedFor;
+    services_ = std::make_unique<daemon::Services>(*loop_, *transport_, *peers_, pool_, counters_,
+                                                   options, disk_);
+    services_->lists =
+        std::make_shared<SimulatedDisk>(in.clockwork, in.machines, machine, stalls_until);
+    engine_ = std::make_unique<daemon::Engine>(*services_);
+    loop_->when_out_of_memory([this] { engine_->run_out_of_memory(); });
+    transport_->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
+        engine_->peer_lost(peer, error);
+    });
+    daemon::ControllerLinkConfig config;
+    config.endpoint = "ipc://simulated";  // not used
+    config.connect = [this] {
+        auto wire = std::make_unique<Wire>(in_.board, machine_);
+        wire_ = wire.get();
+        return wire;
+    };
+    config.name = fmt::format("machine{}", machine);
+    config.host = config.name;
+    config.generation = life;
+    config.address = transport_->address();
+    config.processors = 8;
+    link_ = daemon::ControllerLink::create(*loop_, std::move(config), *engine_).value();
+    services_->control = link_.get();
+}
+
+// What is left of a killed process ends without another process seeing it: first all that is under
+// way in the transport, then as in Node::State's destructor.
+DaemonProcess::~DaemonProcess() {
+    fall_silent();
+    in_.machines.enter(machine_);
+    loop_->when_out_of_memory({});
+    inbox_.clear();
+    for (const Kept& kept : kept_) kept.let_go();
+    transport_->end();
+    engine_->shut_down();
+    loop_->remove_poller(transport_.get());
+    do loop_->settle(base::now() + std::chrono::seconds(1));
+    while (transport_->poll());
+}
+
+void DaemonProcess::fall_silent() {
+    if (std::exchange(silent_, true)) return;
+    in_.machines.enter(machine_);
+    wire_->fall_silent();
+    if (!vanished_) in_.network.kill(*transport_);
+}
+
+void DaemonProcess::vanish() {
+    vanished_ = true;
+    in_.network.freeze(*transport_);
+    fall_silent();
+}
+
+void DaemonProcess::set_frozen(bool frozen) {
+    frozen_ = frozen;
+    if (frozen)
+        in_.network.freeze(*transport_);
+    else
+        in_.network.thaw(*transport_);
+}
+
+bool DaemonProcess::turn() {
+    if (frozen_ || silent_) return false;
+    in_.machines.enter(machine_);
+    bool worked = !inbox_.empty();
+    for (auto asked = std::exchange(inbox_, {}); !asked.empty() && !silent_; asked.pop_front())
+        asked.front()(*engine_);
+    return loop_->turn(true) || worked;
+}
+
+}  // namespace pace::world

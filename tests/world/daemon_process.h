@@ -1,0 +1,96 @@
+// DaemonProcess: one life of a daemon: its loop, transport, engine and link to the controller, as
+// daemon/node.cpp puts them together, in simulated time. Trainers call the engine as a client's
+// session does.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/control/controller_link.h"
+#include "daemon/jobs/engine.h"
+#include "disk.h"
+#include "machine.h"
+#include "transports/memory/memory_network.h"
+#include "transports/memory/memory_transport.h"
+#include "wire.h"
+
+namespace pace::world {
+
+// What every daemon of a world is made in.
+struct Surroundings {
+    Clockwork& clockwork;
+    Machines& machines;
+    Switchboard& board;
+    transports::MemoryNetwork& network;
+    Ways& ways;
+    std::string folder;  // for checkpoints, with one folder for each machine
+};
+
+class DaemonProcess {
+  public:
+    DaemonProcess(const Surroundings& in, MachineId machine, uint64_t life,
+                  std::shared_ptr<const TimePoint> stalls_until);
+    // The process is killed.
+    ~DaemonProcess();
+    DaemonProcess(const DaemonProcess&) = delete;
+    DaemonProcess& operator=(const DaemonProcess&) = delete;
+
+    // Nothing that this process does is seen by others any more.
+    void fall_silent();
+    // Its machine has lost its power: peers are told nothing.
+    void vanish();
+
+    void set_frozen(bool frozen);
+    bool frozen() const { return frozen_; }
+    uint64_t life() const { return life_; }
+
+    // What a trainer asks for; done at the daemon's next turn.
+    void tell(std::function<void(daemon::Engine&)> ask) { inbox_.push_back(std::move(ask)); }
+
+    // Kept for as long as this process exists, because the engine refers to it. `let_go` gives back
+    // what it holds of the engine, which goes first.
+    void keep(std::shared_ptr<void> what, std::function<void()> let_go) {
+        kept_.push_back({std::move(what), std::move(let_go)});
+    }
+
+    // One turn of its loop. False if it had nothing to do.
+    bool turn();
+    // When it has something to do by itself, in the machine's time.
+    std::optional<TimePoint> next_timer() const { return loop_->next_timer(); }
+
+    daemon::Engine& engine() { return *engine_; }
+    const daemon::Services& services() const { return *services_; }
+    transports::MemoryTransport& transport() { return *transport_; }
+    bool attached() const { return link_ && link_->attached(); }
+
+  private:
+    const Surroundings in_;
+    MachineId machine_;
+    uint64_t life_;
+    bool frozen_ = false;
+    bool silent_ = false;
+    bool vanished_ = false;
+    struct Kept {
+        std::shared_ptr<void> what;
+        std::function<void()> let_go;
+    };
+    std::vector<Kept> kept_;
+    std::deque<std::function<void(daemon::Engine&)>> inbox_;
+
+    std::unique_ptr<base::EventLoop> loop_;
+    daemon::Counters counters_;
+    kernels::WorkerPool pool_{0};
+    SimulatedDisk disk_;
+    std::unique_ptr<transports::MemoryTransport> transport_;
+    std::unique_ptr<daemon::Peers> peers_;
+    std::unique_ptr<daemon::Services> services_;
+    std::unique_ptr<daemon::Engine> engine_;
+    Wire* wire_ = nullptr;  // the link's
+    std::unique_ptr<daemon::ControllerLink> link_;
+};
+
+}  // namespace pace::world

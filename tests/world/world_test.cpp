@@ -1,0 +1,93 @@
+// Worlds that were found to go wrong once, and what the simulation promises of itself.
+#include <gtest/gtest.h>
+
+#include "base/log.h"
+#include "world.h"
+
+namespace pace::world {
+namespace {
+
+using std::chrono::milliseconds;
+
+class WorldTest : public testing::TestWithParam<Family> {
+  protected:
+    WorldTest() { base::set_log_level(base::LogLevel::none); }
+    ~WorldTest() override { base::set_log_level(before_); }
+
+    static Plan calm(Family family, uint64_t seed, uint32_t machines, uint32_t workers) {
+        Plan plan;
+        plan.seed = seed;
+        plan.family = family;
+        plan.machines = machines;
+        plan.jobs.push_back(job_of(family, seed, workers));
+        plan.faulty = milliseconds(500);
+        return plan;
+    }
+    static void expect_sound(const Plan& plan) {
+        const Report report = run(plan);
+        for (const std::string& wrong : report.wrongs)
+            ADD_FAILURE() << to_text(plan) << "\n" << wrong;
+    }
+
+  private:
+    base::LogLevel before_ = base::log_level();
+};
+
+TEST_P(WorldTest, TrainsWithoutFaultsAndLeavesNothing) {
+    expect_sound(calm(GetParam(), 1, 3, 6));
+}
+
+TEST_P(WorldTest, SurvivesAFewSeeds) {
+    for (uint64_t seed = 1; seed <= 2; ++seed) expect_sound(plan_of(seed, GetParam()));
+}
+
+TEST_P(WorldTest, IsAFunctionOfItsSeed) {
+    const auto hash = [](uint64_t seed) { return run(plan_of(seed, GetParam())).hash; };
+    EXPECT_EQ(hash(5), hash(5));
+    EXPECT_NE(hash(5), hash(6));
+}
+
+// The controller must not hear the join before the leave, which then takes the newcomer's place.
+TEST_F(WorldTest, AWorkerThatLeavesAndComesBackWhileTheControllerIsAwayTrains) {
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+        Plan plan = calm(Family::groups, seed, 4, 8);
+        plan.faulty = milliseconds(6000);
+        plan.faults = {{.kind = FaultKind::controller_freezes,
+                        .at = milliseconds(1200),
+                        .length = milliseconds(4400)},
+                       {.kind = FaultKind::trainer_leaves,
+                        .at = milliseconds(2550),
+                        .length = milliseconds(560)}};
+        expect_sound(plan);
+    }
+}
+
+// Its sockets hold all that a round needs which the others have made anew meanwhile, and its
+// monotonic clock has stood still. Who gave it up has died, too.
+TEST_F(WorldTest, AMachineThatSleptThroughARoundHasNoResultOfIt) {
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+        Plan plan = calm(Family::all_reduce, seed, 4, 12);
+        plan.faulty = milliseconds(9000);
+        plan.faults = {{.kind = FaultKind::machine_sleeps,
+                        .at = milliseconds(3000 + seed),
+                        .length = milliseconds(5400)},
+                       {.kind = FaultKind::controller_dies,
+                        .at = milliseconds(5750),
+                        .length = milliseconds(650)}};
+        expect_sound(plan);
+    }
+}
+
+std::string name_of_family(const testing::TestParamInfo<Family>& info) {
+    std::string name(name_of(info.param));
+    std::erase(name, '-');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, WorldTest,
+                         testing::Values(Family::all_reduce, Family::quorum, Family::top_k,
+                                         Family::groups, Family::static_groups, Family::server),
+                         name_of_family);
+
+}  // namespace
+}  // namespace pace::world
