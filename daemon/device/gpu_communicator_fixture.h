@@ -81,6 +81,13 @@ class Gpus {
     void await(const Outcome& outcome) const {
         turn_until([&] { return outcome.result.has_value(); });
     }
+    // Blocks until all that is on the streams has run.
+    void drain_streams() const {
+        for (size_t i = 0; i < devices.size(); ++i) {
+            const auto scope = devices[i]->enter();
+            EXPECT_EQ(simulated_gpu::driver().stream_synchronize(streams[i]), base::cuda::kSuccess);
+        }
+    }
 
     // Begins a communicator with these local ranks, each on the device of the same number.
     std::shared_ptr<GpuCommunicator> begin(const GroupId& id, uint32_t world,
