@@ -22,8 +22,8 @@ void Ledger::agree(const std::string& name, uint64_t run, uint64_t number, uint6
     claims_[who].push_back({{name, run, number}, value});
 }
 
-void Ledger::went_on(const std::string& who) {
-    settle_disputes(who);
+void Ledger::went_on(const std::string& who, base::TimePoint called_at) {
+    settle_disputes(who, called_at);
     const auto claims = claims_.extract(who);
     if (claims.empty()) return;
     for (const auto& [what, value] : claims.mapped())
@@ -41,13 +41,15 @@ void Ledger::say(const std::string& who, uint64_t value, Said& said, const std::
     Dispute dispute;
     dispute.text = fmt::format("{}: {} has {:x}, but {} has {:x}", what, who, value,
                                said.by.begin()->first, said.value);
+    dispute.began = clockwork_.now();
     dispute.sides[0] = said.by;
     dispute.sides[1] = {{who, begins_[who]}};
     disputes_.push_back(std::move(dispute));
 }
 
-void Ledger::settle_disputes(const std::string& who) {
+void Ledger::settle_disputes(const std::string& who, base::TimePoint called_at) {
     for (Dispute& dispute : disputes_) {
+        if (called_at < dispute.began) continue;
         for (size_t side = 0; side < 2; ++side) {
             const auto speaker = dispute.sides[side].find(who);
             if (speaker != dispute.sides[side].end() && speaker->second == begins_[who])

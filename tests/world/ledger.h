@@ -33,7 +33,10 @@ class Ledger {
     // then its workers are told that they are stale (docs/decisions/0030-no-result-in-doubt.md).
     void agree(const std::string& name, uint64_t run, uint64_t number, uint64_t value,
                const std::string& who);
-    void went_on(const std::string& who);
+    // `who` has made a call at `called_at` that has now ended well. It goes on from all that it said
+    // before, and it goes on in spite of the disputes that were known when it called: an earlier
+    // call may wait in a frozen daemon and end with what was decided before.
+    void went_on(const std::string& who, base::TimePoint called_at);
     // `who` begins anew from another model: its process or its daemon has died, or it was told that
     // it is stale. What it has said before binds nobody but those who said the same: if all of them
     // are lost, the rounds after the model that is left are made anew.
@@ -58,11 +61,12 @@ class Ledger {
     // side may be frozen, or cut off, and begin anew as soon as they hear.
     struct Dispute {
         std::string text;
+        base::TimePoint began;
         Speakers sides[2];
         bool goes_on[2] = {false, false};
     };
     std::string timed(const std::string& what) const;
-    void settle_disputes(const std::string& who);
+    void settle_disputes(const std::string& who, base::TimePoint called_at);
     void say(const std::string& who, uint64_t value, Said& said, const std::string& what);
 
     const Clockwork& clockwork_;

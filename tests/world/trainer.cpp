@@ -293,7 +293,7 @@ void Trainer::done(const daemon::Ending& ending) {
     if (broadcasts_)
         ledger_.begins_anew(name_);
     else
-        ledger_.went_on(name_);
+        ledger_.went_on(name_, called_at_);
     iteration_ = ending.iteration;
     const daemon::Buffer& buffer = *buffers_.back();
     const std::span<const float> result(reinterpret_cast<const float*>(buffer.memory.data()),
