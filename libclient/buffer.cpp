@@ -97,4 +97,29 @@ std::vector<uint32_t> BufferTable::in_use() const {
     return indices;
 }
 
+BufferInfo info_of(Buffer& buffer) {
+    const uint32_t device = buffer.gpu() == nullptr ? 0 : buffer.gpu()->ordinal() + 1;
+    const bool is_staged = buffer.is_staged();
+    const bool has_twin = is_staged || device != 0;
+    return BufferInfo{.type = buffer.type,
+                      .count = buffer.count,
+                      .device = device,
+                      .data = buffer.data(),
+                      .restored = buffer.restored,
+                      .staged = is_staged,
+                      .twin_bytes = has_twin ? buffer.count * size_of(buffer.type) : 0};
+}
+
+SharedBuffer shared(Buffer& buffer) {
+    SharedBuffer shared{info_of(buffer), nullptr};
+    if (buffer.gpu() == nullptr && !shared.info.staged) shared.memory = buffer.memory;
+    if (buffer.gpu() != nullptr && buffer.gpu_memory->outlives_daemon())
+        shared.memory = buffer.gpu_memory;
+    return shared;
+}
+
+bool is_null(BufferHandle handle) {
+    return handle.session == 0 && handle.index == 0 && handle.generation == 0;
+}
+
 }  // namespace pace::client

@@ -81,6 +81,31 @@ struct Buffer {
     bool has_copy() const { return copy.generation != 0; }
 };
 
+struct BufferInfo {
+    protocol::DType type = protocol::DType::f32;
+    uint64_t count = 0;
+    uint32_t device = 0;  // 0 for the host's memory, otherwise 1 + the ordinal of a GPU
+    void* data = nullptr;
+    bool restored = false;
+    bool staged = false;
+    // The size of a second copy of the buffer on the host, for a buffer on a GPU or for memory that
+    // is staged.
+    uint64_t twin_bytes = 0;
+};
+
+// A buffer, and the owner of its memory, which keeps the memory when the buffer is freed. The owner
+// is null if nothing of the session can keep the memory: the memory is the trainer's own, or is
+// lost with the daemon.
+struct SharedBuffer {
+    BufferInfo info;
+    std::shared_ptr<const void> memory;
+};
+
+BufferInfo info_of(Buffer& buffer);
+SharedBuffer shared(Buffer& buffer);
+
+bool is_null(BufferHandle handle);
+
 class BufferTable {
   public:
     explicit BufferTable(uint64_t stamp) : stamp_(stamp) {}

@@ -123,4 +123,36 @@ void fill_gone(Completion& end, std::string_view message) {
     end.members.clear();
 }
 
+namespace {
+
+std::string_view contents_text(protocol::WriteState contents) {
+    switch (contents) {
+        case protocol::WriteState::untouched:
+            break;
+        case protocol::WriteState::writing:
+            return "hold part of the result: make their contents anew";
+        case protocol::WriteState::whole:
+            return "hold the whole result";
+    }
+    return "are as they were";
+}
+
+// The text for results that go elsewhere. Such a call can be made again in any case.
+std::string_view results_text(protocol::WriteState contents) {
+    return contents == protocol::WriteState::writing
+               ? "hold part of the result: call again, what was given is as it was"
+               : contents_text(contents);
+}
+
+}  // namespace
+
+std::string gone_text(const Request& request, std::string_view reason) {
+    const bool is_apart = request.is_out_of_place();
+    // The reason comes last, because a completion's message has room for some 250 bytes.
+    return fmt::format(
+        "the daemon is gone; the next verb or buffer call reconnects, and the {} {} ({})",
+        is_apart ? "results" : "buffers",
+        is_apart ? results_text(request.contents) : contents_text(request.contents), reason);
+}
+
 }  // namespace pace::client

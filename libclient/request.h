@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -127,5 +128,9 @@ class RequestTable {
 
 // Makes `end` the completion of a request whose daemon is gone.
 void fill_gone(Completion& end, std::string_view message);
+
+// Says that the daemon of a request is gone, and what the request's memory holds
+// (request.contents).
+std::string gone_text(const Request& request, std::string_view reason);
 
 }  // namespace pace::client

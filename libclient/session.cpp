@@ -1,5 +1,4 @@
-// Opening, closing, reconnecting. Buffers are in session_buffers.cpp. The life of requests is in
-// session_requests.cpp.
+// Opening, leaving, losing the daemon and reconnecting.
 #include "libclient/session.h"
 
 #include <algorithm>
@@ -7,7 +6,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "libclient/handing.h"
 #include "libclient/joining.h"
+#include "libclient/outside_memory.h"
 
 namespace pace::client {
 
@@ -30,27 +31,8 @@ constexpr Duration kAnswerMin = milliseconds(1000);
 
 constexpr Duration kReportEvery = milliseconds(100);
 
-// The error for a GPU that exports no descriptors of its memory.
-Error lost_with_daemon() {
-    return make_error(ErrorKind::closed,
-                      "a buffer was on a GPU whose memory goes with the daemon that made it; open "
-                      "another session");
-}
-
-// A buffer that a new daemon gets.
-struct Handing {
-    protocol::DType type;
-    uint64_t count;
-    int memory;
-    bool temporary;
-    std::shared_ptr<const GpuMemory> gpu_memory;
-};
-
-Result<DaemonBuffer> hand(Connection& connection, const Handing& buffer, TimePoint deadline) {
-    if (buffer.gpu_memory)
-        return connection.hand_buffer(buffer.type, buffer.count, *buffer.gpu_memory, deadline);
-    return connection.hand_buffer(buffer.type, buffer.count, buffer.memory, buffer.temporary,
-                                  deadline);
+bool takes_iteration(protocol::Verb verb) {
+    return verb == protocol::Verb::reduce || verb == protocol::Verb::average;
 }
 
 }  // namespace
@@ -161,6 +143,34 @@ Result<> Session::report(const Progress& progress) {
     return {};
 }
 
+bool Session::is_connected() {
+    if (gone_) return false;
+    // The check costs one system call that does not wait. A verb after a long computation thereby
+    // reconnects and does not give a request to a daemon that is gone.
+    if (!connection_->is_gone()) return true;
+    lose(connection_->farewell());
+    return false;
+}
+
+void Session::lose(std::string_view reason) {
+    // Requests that the daemon finished before it died count as finished.
+    (void)take_completions();
+    gone_ = true;
+    connection_->sever();
+    requests_.for_each_in_flight([&](Request& request) {
+        request.contents =
+            contents_left(buffers_, request, connection_->ring().written(request.id));
+        request.end.entry.id = request.id;
+        fill_gone(request.end, gone_text(request, reason));
+        if (request.contents == protocol::WriteState::whole && takes_iteration(request.verb)) {
+            request.end.entry.iteration = standing_.iteration = request.iteration;
+            ++standing_.rounds;
+        }
+        end(request);
+    });
+    collected_.notify_all();
+}
+
 Result<> Session::reconnect() {
     {
         const std::scoped_lock lock(mutex_);
@@ -194,28 +204,16 @@ Result<> Session::try_reconnect(TimePoint deadline) {
                                                  {deadline, deadline, interruptible_}));
 
     PACE_TRY(share_gpus(*connection, deadline));
-    std::vector<Handing> buffers;
-    {
+    const auto buffers = [this] {
         const std::scoped_lock lock(mutex_);
-        for (const uint32_t index : buffers_.in_use()) {
-            const Buffer& buffer = buffers_.at(index);
-            if (buffer.gpu_memory && !buffer.gpu_memory->outlives_daemon())
-                return lost_with_daemon();
-            const int memory = buffer.gpu_memory ? -1 : buffer.memory->fd();
-            buffers.push_back(
-                {buffer.type, buffer.count, memory, buffer.temporary, buffer.gpu_memory});
-        }
-    }
-    std::vector<DaemonBuffer> handed;
-    handed.reserve(buffers.size());
-    for (const Handing& buffer : buffers) {
-        auto taken = hand(*connection, buffer, deadline);
-        if (!taken) return settled(std::move(taken).error());
-        handed.push_back(*taken);
-    }
+        return buffers_to_hand(buffers_);
+    };
+    PACE_TRY_ASSIGN(handings, buffers());
+    auto handed = hand(*connection, handings, deadline);
+    if (!handed) return settled(std::move(handed).error());
 
     const std::scoped_lock lock(mutex_);
-    return install(std::move(connection), handed);
+    return install(std::move(connection), *handed);
 }
 
 Result<> Session::install(std::shared_ptr<Connection> connection,

@@ -31,6 +31,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -49,10 +50,11 @@
 #include "libclient/fork_mark.h"
 #include "libclient/gpu.h"
 #include "libclient/job_options.h"
-#include "libclient/local_progress.h"
+#include "libclient/new_memory.h"
+#include "libclient/operation.h"
 #include "libclient/ready_signal.h"
 #include "libclient/request.h"
-#include "libclient/staging.h"
+#include "libclient/request_end.h"
 
 namespace pace::client {
 
@@ -77,37 +79,6 @@ struct CreatedBuffer {
     void* data = nullptr;
 };
 
-struct BufferInfo {
-    protocol::DType type = protocol::DType::f32;
-    uint64_t count = 0;
-    uint32_t device = 0;  // as given to create_buffer
-    void* data = nullptr;
-    bool restored = false;
-    bool staged = false;
-    // The size of a second copy of the buffer on the host, for a buffer on a GPU or for memory that
-    // is staged.
-    uint64_t twin_bytes = 0;
-};
-
-// A buffer, and the owner of its memory, which keeps the memory when the buffer is freed. The owner
-// is null if nothing of the session can keep the memory: the memory is the trainer's own, or is
-// lost with the daemon.
-struct SharedBuffer {
-    BufferInfo info;
-    std::shared_ptr<const void> memory;
-};
-
-// Memory that the trainer has already. If no field is set, the buffer gets new memory.
-struct Imported {
-    // The trainer's memory. Memory on a GPU is shared. Memory of the host is staged: a call copies
-    // the memory in, and the end of the call copies the result back.
-    std::byte* pointer = nullptr;
-    // The descriptor of a memfd, or of an allocation on a GPU. The caller keeps the descriptor.
-    int fd = -1;
-    // The buffer gets new memory, for a copy of another buffer.
-    bool is_copy = false;
-};
-
 // The waiter: the calling thread, or a stream of a GPU. A stream can wait for the result of a
 // request whose buffers are on the stream's GPU.
 struct Waiter {
@@ -119,57 +90,6 @@ struct Waiter {
     base::cuda::CUstream stream = nullptr;
     // The thread copies all that is left of an ended request, even after the deadline.
     bool finishes = false;
-};
-
-// A stream and the GPU to which the stream belongs.
-struct Stream {
-    uint32_t ordinal = 0;
-    base::cuda::CUstream stream = nullptr;
-};
-
-// The name of Operation::results in messages, as callers of the C interface write it.
-inline constexpr std::string_view kResults = "options->call.results";
-
-struct Operation {
-    protocol::Verb verb = protocol::Verb::barrier;
-    std::span<const Slice> slices{};
-    // Where the result goes. There are as many result slices as slices, with equal counts and
-    // types. Empty means that the result goes to the slices.
-    std::span<const Slice> results{};
-    // The session tells this value with the end of the request.
-    uint64_t user_data = 0;
-    // The stream that makes the buffers' contents, if the buffers are on a GPU. Without a value it
-    // is the GPU's default stream.
-    std::optional<Stream> after{};
-    uint64_t iteration = 0;
-    protocol::ReduceOp op = protocol::ReduceOp::mean;
-    uint32_t root = 0;
-    protocol::Order order = protocol::Order::all_at_once;  // for average
-    bool keep_local = false;                               // for average
-    bool sparse = false;   // for push: the slices are indices and values
-    uint64_t first = 0;    // for push and pull
-    uint64_t entries = 0;  // for push
-};
-
-// How a request ended. The caller sets `room` and `local_iteration`.
-struct RequestEnd {
-    std::span<protocol::MemberEntry> room;  // input: where to list members
-    RequestHandle handle{};                 // the request that ended
-    uint64_t user_data = 0;                 // from its operation
-    protocol::Verb verb = protocol::Verb::barrier;
-    // Input: the iteration that the worker has reached. 0 means the iteration of the call.
-    uint64_t local_iteration = 0;
-    // The number of members that are listed in `room`, ordered by rank.
-    uint32_t listed = 0;
-    // The wait was interrupted. The request has not ended.
-    bool interrupted = false;
-    // The number of steps since the call that the average lacks.
-    uint64_t staleness = 0;
-    // What the buffers hold if the daemon died before it told the end.
-    protocol::WriteState contents = protocol::WriteState::untouched;
-    protocol::CompletionEntry entry{};
-
-    std::string_view message() const { return {entry.message, entry.message_bytes}; }
 };
 
 class Session {
@@ -252,20 +172,16 @@ class Session {
 
     // Checks that this process opened the session and that the session has not left.
     base::Result<> check_open() const;
-    base::Result<> check(const Operation& operation) const;
-    // The checks that do not depend on the job's family.
-    base::Result<> check_shape(const Operation& operation) const;
 
     // The following methods need mutex_.
     bool is_connected();
-    static BufferInfo describe(Buffer& buffer);
+    void lose(std::string_view reason);
+    base::Result<> install(std::shared_ptr<Connection> connection,
+                           std::span<const DaemonBuffer> handed);
     base::Result<RequestHandle> begin(const Operation& operation,
                                       std::unique_lock<std::mutex>& lock);
-    base::Result<> claim_buffers(const Operation& operation, Request& request);
-    base::Result<> check_alike(const Part& result, const Part& given, size_t number) const;
-    base::Result<Part> claim(const Slice& slice, std::string_view name, size_t number,
-                             const Request& request);
-    void release_buffers(Request& request);
+    base::Result<> claim_all(const Operation& operation, Request& request);
+    void abandon(Request& request);
     base::Result<> push(const Operation& operation, const Request& request);
     base::Result<> take_completions();
     void collect_now();
@@ -275,25 +191,17 @@ class Session {
                              RequestEnd* ret_end, Waiter waiter);
     base::Result<bool> tell(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter, std::unique_lock<std::mutex>& lock);
-    void end(Request& request);
-    void learn_standing(const Request& request);
-    void deliver(Request& request, RequestEnd* ret_end);
-    // The following methods are in session_gpu.cpp.
-    base::Result<> order(const Operation& operation, Request& request);
     base::Result<bool> meet_gpu(RequestHandle handle, base::TimePoint deadline, Waiter waiter,
                                 std::unique_lock<std::mutex>& lock);
-    std::vector<KeptBuffer> kept_buffers(const Request& request);
+    void learn_standing(const Request& request);
+    void end(Request& request);
+    void deliver(Request& request, RequestEnd* ret_end);
+    Request& work_outside(Request& request, std::unique_lock<std::mutex>& lock,
+                          const std::function<void()>& work);
     bool copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock);
-    std::vector<StagedPart> staged_parts(std::span<const Part> parts);
-    template <typename Work>
-    Request& work_outside(Request& request, std::unique_lock<std::mutex>& lock, Work work);
+    bool copy_ready(Request& request, uint64_t elements, std::unique_lock<std::mutex>& lock);
     bool finish_outside(Request& request, base::TimePoint deadline, bool finishes,
                         std::unique_lock<std::mutex>& lock);
-    bool copy_ready(Request& request, uint64_t elements, std::unique_lock<std::mutex>& lock);
-    protocol::WriteState contents_left(const Request& request) const;
-    void lose(std::string_view reason);
-    base::Result<> install(std::shared_ptr<Connection> connection,
-                           std::span<const DaemonBuffer> handed);
 
     // The following methods take the locks.
     base::Result<> rehearse(const Operation& operation);

@@ -1,6 +1,8 @@
-// The life of requests: submission, cancellation, and their end when the daemon is gone.
+// Requests from their submission on, until they end.
 #include <algorithm>
 
+#include "libclient/claims.h"
+#include "libclient/outside_memory.h"
 #include "libclient/session.h"
 
 namespace pace::client {
@@ -17,99 +19,24 @@ namespace {
 // waiting.
 constexpr int kReconnectsPerCall = 2;
 
-// The reason comes last, because a completion's message has room for some 250 bytes.
-constexpr std::string_view kGone =
-    "the daemon is gone; the next verb or buffer call reconnects, and the {} {} ({})";
-
-std::string_view contents_text(protocol::WriteState contents) {
-    switch (contents) {
-        case protocol::WriteState::untouched:
-            break;
-        case protocol::WriteState::writing:
-            return "hold part of the result: make their contents anew";
-        case protocol::WriteState::whole:
-            return "hold the whole result";
-    }
-    return "are as they were";
-}
-
-// The text for results that go elsewhere. Such a call can be made again in any case.
-std::string_view results_text(protocol::WriteState contents) {
-    return contents == protocol::WriteState::writing
-               ? "hold part of the result: call again, what was given is as it was"
-               : contents_text(contents);
-}
-
-bool takes_iteration(Verb verb) {
-    return verb == Verb::reduce || verb == Verb::average;
+// The entry of the ring, but for the slices and the event of a GPU.
+void write_operation(const Operation& operation, protocol::SubmissionEntry& entry) {
+    entry.iteration = operation.iteration;
+    entry.verb = operation.verb;
+    entry.op = operation.op;
+    entry.root = operation.root;
+    entry.order = operation.order;
+    entry.keeps_local = operation.keep_local ? 1 : 0;
+    entry.sparse = operation.sparse ? 1 : 0;
+    entry.first = operation.first;
+    entry.entries = operation.entries;
 }
 
 }  // namespace
 
-Result<> Session::check(const Operation& operation) const {
-    // The daemon judges a policy that this library does not know.
-    if (job_.policy == nullptr) return check_shape(operation);
-    const bool collective = job_.is_of(protocol::Family::collective);
-    const bool served = job_.is_of(protocol::Family::server);
-    if (is_served(operation.verb) && !served)
-        return make_error(ErrorKind::verb,
-                          "job \"{}\" has no parameter server; call pace_{}, or use "
-                          "PACE_POLICY_SSP",
-                          job_.asked.name, collective ? "reduce" : "average");
-    if (served && (operation.verb == Verb::average || operation.verb == Verb::reduce))
-        return make_error(ErrorKind::verb,
-                          "job \"{}\" has a parameter server; call pace_push with updates and "
-                          "pace_pull for the model",
-                          job_.asked.name);
-    if (operation.verb == Verb::average && collective)
-        return make_error(ErrorKind::verb,
-                          "job \"{}\" has policy all-reduce, whose buffers hold gradients; call "
-                          "pace_reduce, or pace_sync to average parameters over all members",
-                          job_.asked.name);
-    if (operation.verb == Verb::reduce && !collective)
-        return make_error(ErrorKind::verb,
-                          "job \"{}\" averages in groups, so that its buffers hold parameters; "
-                          "call pace_average, or use PACE_POLICY_ALL_REDUCE for gradients",
-                          job_.asked.name);
-    if (is_local(operation.verb) && !(collective && job_.is_top_k))
-        return make_error(ErrorKind::verb,
-                          "job \"{}\" has no top-k compression, so that nothing is owed; residuals "
-                          "are saved and loaded with compression spardl, topka, topkdsa, gtopk or "
-                          "oktopk",
-                          job_.asked.name);
-    return check_shape(operation);
-}
-
-Result<> Session::check_shape(const Operation& operation) const {
-    if (operation.verb == Verb::broadcast && operation.root >= job_.asked.world)
-        return make_error(ErrorKind::invalid, "root is {}; it must be less than world, which is {}",
-                          operation.root, job_.asked.world);
-    const bool takes_buffers = protocol::has_buffers(operation.verb);
-    if (takes_buffers &&
-        (operation.slices.empty() || operation.slices.size() > protocol::kBuffersPerExchangeMax))
-        return make_error(ErrorKind::invalid, "count is {}; give 1 to {} slices",
-                          operation.slices.size(), protocol::kBuffersPerExchangeMax);
-    if (operation.results.empty()) return {};
-    if (!protocol::takes_results(operation.verb))
-        return make_error(ErrorKind::invalid,
-                          "options->call.results is given, but a {} has no result apart from its "
-                          "slices; leave them out",
-                          protocol::name_of(operation.verb));
-    if (operation.keep_local)
-        return make_error(ErrorKind::invalid,
-                          "options->call.results is given and options->keep_local is 1, whose "
-                          "average goes to where the trainer goes on; leave one of them out");
-    if (operation.results.size() != operation.slices.size())
-        return make_error(ErrorKind::invalid,
-                          "options->call.result_count is {}, but count is {}; give a result for "
-                          "each slice, or none",
-                          operation.results.size(), operation.slices.size());
-    return {};
-}
-
 Result<RequestHandle> Session::submit(const Operation& operation) {
     PACE_TRY(check_open());
-    PACE_TRY(check(operation));
+    PACE_TRY(check(operation, job_));
     if (operation.keep_local) {
         PACE_TRY(rehearse(operation));
         PACE_TRY(provide_copies(operation.slices));
@@ -127,13 +54,38 @@ Result<RequestHandle> Session::submit(const Operation& operation) {
                       endpoint_.text());
 }
 
-bool Session::is_connected() {
-    if (gone_) return false;
-    // The check costs one system call that does not wait. A verb after a long computation thereby
-    // reconnects and does not give a request to a daemon that is gone.
-    if (!connection_->is_gone()) return true;
-    lose(connection_->farewell());
-    return false;
+// Checks whether the call could begin now. Nothing is changed.
+Result<> Session::rehearse(const Operation& operation) {
+    const std::scoped_lock lock(mutex_);
+    PACE_TRY_ASSIGN(request, requests_.begin());
+    request->order = operation.order;
+    request->keeps_local = operation.keep_local;
+    request->verb = operation.verb;
+    auto possible = claim_all(operation, *request);
+    abandon(*request);
+    return possible;
+}
+
+// Claims the buffers, and makes the daemon read buffers on a GPU only when the trainer's stream has
+// reached this point.
+Result<> Session::claim_all(const Operation& operation, Request& request) {
+    PACE_TRY(claim(buffers_, operation, request));
+    PACE_TRY_ASSIGN(gpu, common_gpu(buffers_, operation, request));
+    if (gpu == nullptr) return {};
+    if (request.keeps_local || request.order != Order::all_at_once)
+        return make_error(ErrorKind::invalid,
+                          "buffers on a GPU are averaged all at once: leave out order and "
+                          "keep_local, or use buffers on the host");
+    PACE_TRY(gpu->record(request.slot(), operation.after ? operation.after->stream : nullptr));
+    request.gpu = gpus_.at(gpu->ordinal());
+    request.daemon_events = request.gpu->daemon_events();
+    return {};
+}
+
+// Undoes what was begun for a request that is not submitted.
+void Session::abandon(Request& request) {
+    release_claims(buffers_, request);
+    requests_.abandon(request);
 }
 
 Result<RequestHandle> Session::begin(const Operation& operation,
@@ -144,11 +96,8 @@ Result<RequestHandle> Session::begin(const Operation& operation,
     request->iteration = operation.iteration;
     request->keeps_local = operation.keep_local;
     request->user_data = operation.user_data;
-    auto claimed = claim_buffers(operation, *request);
-    if (claimed) claimed = order(operation, *request);
-    if (!claimed) {
-        release_buffers(*request);
-        requests_.abandon(*request);
+    if (auto claimed = claim_all(operation, *request); !claimed) {
+        abandon(*request);
         return std::move(claimed).error();
     }
     const RequestHandle handle = requests_.handle(*request);
@@ -159,104 +108,19 @@ Result<RequestHandle> Session::begin(const Operation& operation,
         request->keeps_local || (is_staged_now && protocol::reads_buffers(request->verb));
     if (copies && !copy_buffers(handle.id, lock)) return handle;
     request = requests_.in_flight(handle.id);
-    if (auto pushed = push(operation, *request); !pushed) {
-        release_buffers(*request);
-        requests_.abandon(*request);
-        if (pushed.error().kind == ErrorKind::limit) return std::move(pushed).error();
-        lose(pushed.error().message);
-        return make_error(ErrorKind::unavailable, kGone, "buffers",
-                          contents_text(protocol::WriteState::untouched), pushed.error().message);
-    }
-    return handle;
-}
-
-// Claims the elements of slices[number] or of results[number]. No other request in flight may name
-// them.
-Result<Part> Session::claim(const Slice& slice, std::string_view name, size_t number,
-                            const Request& request) {
-    PACE_TRY_ASSIGN(buffer, buffers_.find(slice.buffer));
-    if (slice.first >= buffer->count)
-        return make_error(ErrorKind::invalid, "{}[{}].first is {}, but the buffer has {} elements",
-                          name, number, slice.first, buffer->count);
-    const uint64_t rest = buffer->count - slice.first;
-    const uint64_t count = slice.count == kRest ? rest : slice.count;
-    if (count == 0 || count > rest)
-        return make_error(ErrorKind::invalid, "{}[{}].count is {}; give 1 to {}, or PACE_REST",
-                          name, number, count, rest);
-    const Claim claim{request.id, slice.first, count};
-    for (const Claim& other : buffer->claims) {
-        if (!claim.meets(other)) continue;
-        if (other.request == request.id)
-            return make_error(ErrorKind::invalid,
-                              "{}[{}] is named twice, at least in part; each element counts "
-                              "once{}",
-                              name, number,
-                              name == kResults ? ", and a result in place is asked for by leaving "
-                                                 "out options->call.results"
-                                               : "");
-        return make_error(ErrorKind::invalid,
-                          "{}[{}] is named by request {:#x} in flight; wait for that first", name,
-                          number, other.request);
-    }
-    if (is_local(request.verb) && buffer->type != protocol::DType::f32)
-        return make_error(ErrorKind::invalid,
-                          "{}[{}] is of type {}; a {} takes buffers of type f32", name, number,
-                          name_of(buffer->type), name_of(request.verb));
-    buffer->claims.push_back(claim);
-    return Part{slice.buffer.index, slice.first, count};
-}
-
-Result<> Session::claim_buffers(const Operation& operation, Request& request) {
-    for (size_t i = 0; i < operation.slices.size(); ++i) {
-        PACE_TRY_ASSIGN(part, claim(operation.slices[i], "slices", i, request));
-        request.parts.push_back(part);
-        ++request.given;
-        request.elements += part.count;
-    }
-    for (size_t i = 0; i < operation.results.size(); ++i) {
-        PACE_TRY_ASSIGN(part, claim(operation.results[i], kResults, i, request));
-        request.parts.push_back(part);
-        PACE_TRY(check_alike(part, request.parts[i], i));
-    }
-    request.stages = !request.keeps_local &&
-                     std::any_of(request.parts.begin(), request.parts.end(), [this](Part part) {
-                         return buffers_.at(part.buffer).is_staged();
-                     });
-    return {};
-}
-
-Result<> Session::check_alike(const Part& result, const Part& given, size_t number) const {
-    const protocol::DType type = buffers_.at(result.buffer).type;
-    const protocol::DType type_given = buffers_.at(given.buffer).type;
-    if (type == type_given && result.count == given.count) return {};
-    return make_error(ErrorKind::invalid,
-                      "{}[{}] has {} elements of type {}, but slices[{}] has {} of type {}; give "
-                      "equal ones",
-                      kResults, number, result.count, name_of(type), number, given.count,
-                      name_of(type_given));
-}
-
-void Session::release_buffers(Request& request) {
-    for (const Part& part : request.parts)
-        std::erase_if(buffers_.at(part.buffer).claims,
-                      [&](const Claim& claim) { return claim.request == request.id; });
-    request.parts.clear();
-    request.given = 0;
+    auto pushed = push(operation, *request);
+    if (pushed) return handle;
+    abandon(*request);
+    if (pushed.error().kind == ErrorKind::limit) return std::move(pushed).error();
+    lose(pushed.error().message);
+    return make_error(ErrorKind::unavailable, "{}", gone_text(Request(), pushed.error().message));
 }
 
 Result<> Session::push(const Operation& operation, const Request& request) {
     ClientRing& ring = connection_->ring();
     PACE_TRY_ASSIGN(entry, ring.next_submission());
     entry->id = request.id;
-    entry->iteration = operation.iteration;
-    entry->verb = operation.verb;
-    entry->op = operation.op;
-    entry->root = operation.root;
-    entry->order = operation.order;
-    entry->keeps_local = operation.keep_local ? 1 : 0;
-    entry->sparse = operation.sparse ? 1 : 0;
-    entry->first = operation.first;
-    entry->entries = operation.entries;
+    write_operation(operation, *entry);
     entry->slice_count = static_cast<uint16_t>(request.given);
     entry->out_of_place = request.is_out_of_place() ? 1 : 0;
     for (size_t i = 0; i < request.parts.size(); ++i) {
@@ -273,55 +137,62 @@ Result<> Session::push(const Operation& operation, const Request& request) {
     return {};
 }
 
+// Copies the buffers of a new request. Returns false if the request has ended.
+bool Session::copy_buffers(uint64_t id, std::unique_lock<std::mutex>& lock) {
+    Request& request = *requests_.in_flight(id);
+    if (request.keeps_local) {
+        const std::vector<KeptBuffer> kept = kept_buffers(buffers_, request);
+        return !work_outside(request, lock, [&] {
+                    std::for_each(kept.begin(), kept.end(), take_copy);
+                }).ended;
+    }
+    const std::vector<StagedPart> staged = staged_parts(buffers_, request.inputs());
+    const uint64_t elements = request.elements;
+    return !work_outside(request, lock, [&] { copy_in(staged, 0, elements); }).ended;
+}
+
+// Copies the first or last `elements` of a request in flight, as far as they are new. Returns false
+// if the request has ended.
+bool Session::copy_ready(Request& request, uint64_t elements, std::unique_lock<std::mutex>& lock) {
+    const RequestHandle handle = requests_.handle(request);
+    // Another thread may be copying elements of the same request.
+    collected_.wait(lock, [&] {
+        const auto now = requests_.find(handle);
+        return !now || !(*now)->adding;
+    });
+    const auto found = requests_.find(handle);
+    if (!found || (*found)->ended) return false;
+    Request& now = **found;
+    if (elements <= now.ready) return true;
+    const bool is_forward = now.order == protocol::Order::forward;
+    const uint64_t first = is_forward ? now.ready : now.elements - elements;
+    const uint64_t count = elements - now.ready;
+    const std::vector<StagedPart> staged = staged_parts(buffers_, now.inputs());
+    return !work_outside(now, lock, [&] { copy_in(staged, first, count); }).ended;
+}
+
+// Works on the request's memory without the lock, which other threads need meanwhile. No thread
+// collects the request before the work is done. The request's claim therefore keeps the buffers.
+Request& Session::work_outside(Request& request, std::unique_lock<std::mutex>& lock,
+                               const std::function<void()>& work) {
+    const RequestHandle handle = requests_.handle(request);
+    request.adding = true;
+    lock.unlock();
+    work();
+    lock.lock();
+    Request& now = **requests_.find(handle);
+    now.adding = false;
+    collected_.notify_all();
+    return now;
+}
+
 Result<> Session::note(Verb verb, uint64_t iteration) {
     PACE_TRY(check_open());
-    if (job_.policy != nullptr && !job_.is_of(protocol::Family::averaging))
-        return make_error(ErrorKind::verb,
-                          "job \"{}\" has a policy in which nobody averages in groups; leave out "
-                          "pace_announce",
-                          job_.asked.name);
+    PACE_TRY(check_has_groups(job_));
     const std::scoped_lock lock(mutex_);
     // The next verb reconnects. Until then the note would help nobody.
     if (is_connected()) (void)connection_->ring().note(verb, iteration);
     return {};
-}
-
-// Returns what a dead daemon has left in the request's buffers. The daemon never writes the
-// trainer's own buffers of an average of copies. Memory of a GPU is copied to after the mark was
-// set.
-protocol::WriteState Session::contents_left(const Request& request) const {
-    using protocol::WriteState;
-    if (request.keeps_local) return WriteState::untouched;
-    const WriteState state = connection_->ring().written(request.id);
-    // Staged memory gets the whole result or nothing.
-    const std::span<const Part> written = request.results();
-    const bool all_staged =
-        request.stages && std::all_of(written.begin(), written.end(), [this](const Part& part) {
-            return buffers_.at(part.buffer).is_staged();
-        });
-    if (all_staged && state == WriteState::writing) return WriteState::untouched;
-    return state != WriteState::untouched && request.gpu ? WriteState::writing : state;
-}
-
-void Session::lose(std::string_view reason) {
-    // Requests that the daemon finished before it died count as finished.
-    (void)take_completions();
-    gone_ = true;
-    connection_->sever();
-    requests_.for_each_in_flight([&](Request& request) {
-        request.contents = contents_left(request);
-        request.end.entry.id = request.id;
-        fill_gone(request.end,
-                  request.is_out_of_place()
-                      ? fmt::format(kGone, "results", results_text(request.contents), reason)
-                      : fmt::format(kGone, "buffers", contents_text(request.contents), reason));
-        if (request.contents == protocol::WriteState::whole && takes_iteration(request.verb)) {
-            request.end.entry.iteration = standing_.iteration = request.iteration;
-            ++standing_.rounds;
-        }
-        end(request);
-    });
-    collected_.notify_all();
 }
 
 Result<> Session::ready(RequestHandle handle, uint64_t elements) {

@@ -33,9 +33,9 @@ class Ledger {
     // then its workers are told that they are stale (docs/decisions/0030-no-result-in-doubt.md).
     void agree(const std::string& name, uint64_t run, uint64_t number, uint64_t value,
                const std::string& who);
-    // `who` has made a call at `called_at` that has now ended well. It goes on from all that it said
-    // before, and it goes on in spite of the disputes that were known when it called: an earlier
-    // call may wait in a frozen daemon and end with what was decided before.
+    // `who` has made a call at `called_at` that has now ended well. It goes on from all that it
+    // said before, and it goes on in spite of the disputes that were known when it called: an
+    // earlier call may wait in a frozen daemon and end with what was decided before.
     void went_on(const std::string& who, base::TimePoint called_at);
     // `who` begins anew from another model: its process or its daemon has died, or it was told that
     // it is stale. What it has said before binds nobody but those who said the same: if all of them

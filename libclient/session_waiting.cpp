@@ -1,6 +1,8 @@
 // Requests that end: waiting for them, taking completions off the ring, and telling the caller.
 #include <algorithm>
 
+#include "libclient/claims.h"
+#include "libclient/outside_memory.h"
 #include "libclient/session.h"
 
 namespace pace::client {
@@ -17,22 +19,10 @@ namespace {
 // thread. This is the longest time for which the wait goes on then.
 constexpr base::Duration kInterruption = std::chrono::milliseconds(500);
 
-// Checks that the trainer's report of its own progress fits the call.
-Result<> check_progress(const Request& request, const RequestEnd* end) {
-    if (!request.keeps_local || end == nullptr || end->local_iteration == 0 ||
-        end->local_iteration >= request.iteration)
-        return {};
-    return make_error(ErrorKind::invalid,
-                      "options->local_iteration is {}, but the average was called at iteration {}; "
-                      "give the iteration that the worker has reached, or 0",
-                      end->local_iteration, request.iteration);
-}
-
-uint64_t staleness_of(const Request& request, const RequestEnd& end) {
-    const bool counts = request.keeps_local && end.local_iteration != 0 &&
-                        end.entry.outcome == protocol::Outcome::done;
-    return counts ? end.local_iteration - request.iteration : 0;
-}
+// The pauses between looks for a result on its way to the GPU. A pause is too short to be noticed
+// and longer than a look takes.
+constexpr base::Duration kPauseMin = std::chrono::microseconds(5);
+constexpr base::Duration kPauseMax = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -123,6 +113,58 @@ Result<bool> Session::tell(RequestHandle handle, TimePoint deadline, RequestEnd*
     return true;
 }
 
+// Waits until the result of an ended request is there, or orders the waiter's stream behind the
+// result. Returns false if the result is not there at the deadline.
+Result<bool> Session::meet_gpu(RequestHandle handle, TimePoint deadline, Waiter waiter,
+                               std::unique_lock<std::mutex>& lock) {
+    for (base::Duration pause = kPauseMin;; pause = std::min(2 * pause, kPauseMax)) {
+        PACE_TRY_ASSIGN(request, requests_.find(handle));
+        if ((request->end.entry.flags & protocol::kCompletionOnDevice) == 0) return true;
+        // A daemon that dies may leave its last copies undone, even if its events say otherwise.
+        if (!is_connected() || request->daemon_events != request->gpu->daemon_events()) {
+            fill_gone(request->end, "the daemon died while the result was on its way to the GPU");
+            return true;
+        }
+        const uint32_t slot = request->slot();
+        if (waiter.is_stream) {
+            if (waiter.ordinal != request->gpu->ordinal())
+                return make_error(ErrorKind::invalid,
+                                  "options->device.id is {}, but the buffers are on GPU {}; give a "
+                                  "stream of that",
+                                  waiter.ordinal, request->gpu->ordinal());
+            PACE_TRY(request->gpu->await_on(slot, waiter.stream));
+            return true;
+        }
+        const auto come = request->gpu->has_come(slot);
+        if (!come) {
+            fill_gone(request->end, come.error().message);
+            return true;
+        }
+        if (*come) return true;
+        if (base::now() >= deadline) return false;
+        // The driver knows neither the deadline nor the daemon's death, so the thread looks again.
+        collected_.wait_for(lock, pause);
+    }
+}
+
+// Brings the result of an ended request to the trainer's own memory. Returns false if there is more
+// to do at the deadline.
+bool Session::finish_outside(Request& request, TimePoint deadline, bool finishes,
+                             std::unique_lock<std::mutex>& lock) {
+    const bool is_done = request.end.entry.outcome == protocol::Outcome::done;
+    const bool is_whole = request.stages && request.contents == protocol::WriteState::whole;
+    Request* ended = &request;
+    bool all = true;
+    if ((is_done || is_whole) && protocol::writes_buffers(request.verb)) {
+        OutsideResult result(buffers_, request);
+        ended = &work_outside(request, lock, [&] { all = result.bring(deadline, finishes); });
+        ended->added = result.done();
+    }
+    if (all) release_claims(buffers_, *ended);
+    collected_.notify_all();
+    return all;
+}
+
 std::string Session::awaited(RequestHandle handle) {
     const std::scoped_lock lock(mutex_);
     const auto request = requests_.find(handle);
@@ -182,7 +224,7 @@ void Session::learn_standing(const Request& request) {
 
 void Session::end(Request& request) {
     // The result has still to be copied to the trainer's own memory, so the buffers stay claimed.
-    if (!request.keeps_local && !request.stages) release_buffers(request);
+    if (!request.keeps_local && !request.stages) release_claims(buffers_, request);
     requests_.end(request);
     if (signal_) signal_->set_ended(true);
 }
@@ -190,18 +232,7 @@ void Session::end(Request& request) {
 void Session::deliver(Request& request, RequestEnd* ret_end) {
     if (ret_end != nullptr) {
         ret_end->handle = requests_.handle(request);
-        ret_end->verb = request.verb;
-        ret_end->user_data = request.user_data;
-        ret_end->entry = request.end.entry;
-        ret_end->contents = request.contents;
-        ret_end->staleness = staleness_of(request, *ret_end);
-        ret_end->entry.iteration += ret_end->staleness;
-        auto& members = request.end.members;
-        std::sort(members.begin(), members.end(),
-                  [](const auto& a, const auto& b) { return a.rank < b.rank; });
-        const size_t count = std::min(members.size(), ret_end->room.size());
-        std::copy_n(members.begin(), count, ret_end->room.begin());
-        ret_end->listed = static_cast<uint32_t>(count);
+        fill(*ret_end, request);
     }
     requests_.collect(request);
     if (signal_) signal_->set_ended(requests_.count_ended() > 0);
