@@ -112,7 +112,7 @@ TEST_F(BufferTest, ThePointerIsTheBuffersData) {
     EXPECT_EQ(info().twin_bytes, kPage);
 }
 
-// The result is larger than a piece of a copy (session_local.cpp).
+// The result is larger than a piece of a copy (outside_memory.cpp).
 TEST_F(BufferTest, WhoOnlyLooksCopiesAllOfAResult) {
     start();
     constexpr uint64_t kMany = uint64_t{1} << 20U;

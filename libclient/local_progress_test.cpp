@@ -122,7 +122,7 @@ TEST_F(KeptTest, WhatTheTrainerDoesMeanwhileIsKept) {
     }
 }
 
-// Averages of two buffers, each of several pieces (session_local.cpp). The averages have come and
+// Averages of two buffers, each of several pieces (outside_memory.cpp). The averages have come and
 // are not added yet.
 class KeptMuch : public KeptTest {
   protected:

@@ -154,7 +154,7 @@ void Client::close(bool orderly) {
         // A dead trainer's own memory, and copies of it, go with the trainer.
         auto left = buffers_.all();
         std::erase_if(left, [](const BufferPtr& buffer) { return buffer->is_lent(); });
-        context_.engine.bury(seat, std::move(left));
+        context_.engine.died(seat, std::move(left));
     }
 }
 

@@ -1,4 +1,4 @@
-// Taking: receives bytes that one other node gives to this one: the other end of a Gift.
+// Taking: receives bytes that one other node gives to this one: the other end of a Giving.
 #pragma once
 
 #include <cstddef>

@@ -85,10 +85,10 @@ std::string Adoptions::awaited(const Worker& newcomer) const {
 
 void Adoptions::stop(const base::Error& error) {
     donations_.clear();
-    for (const auto& weak : gifts_) {
-        if (const auto gift = weak.lock()) gift->abort(error);
+    for (const auto& weak : givings_) {
+        if (const auto giving = weak.lock()) giving->abort(error);
     }
-    gifts_.clear();
+    givings_.clear();
     const auto takings = std::move(takings_);
     takings_.clear();
     for (const auto& weak : takings) {
@@ -253,9 +253,9 @@ void Adoptions::packed(const std::shared_ptr<Packing>& packing) {
         job_.wants_view = true;
         return;
     }
-    gifts_.push_back(Gift::give(job_.services, about(donation.newcomer, donation.node),
-                                number(donation.newcomer), digest_of(packing->model.buffers),
-                                std::move(packing->memory), packing->bytes));
+    givings_.push_back(Giving::give(job_.services, about(donation.newcomer, donation.node),
+                                    number(donation.newcomer), digest_of(packing->model.buffers),
+                                    std::move(packing->memory), packing->bytes));
 }
 
 void Adoptions::take_here(const WorkerPtr& newcomer, control::Rank donor, const Model& model) {

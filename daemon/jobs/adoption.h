@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "daemon/exchange/exchange.h"
-#include "daemon/exchange/gift.h"
+#include "daemon/exchange/giving.h"
 #include "daemon/members/job_state.h"
 
 namespace pace::daemon {
@@ -86,7 +86,7 @@ class Adoptions {
     JobState& job_;
     std::vector<Donation> donations_;
     std::map<control::Rank, control::Rank> donors_;  // each newcomer of this node, and its donor
-    std::vector<std::weak_ptr<Transfer>> gifts_;
+    std::vector<std::weak_ptr<Transfer>> givings_;
     std::vector<std::weak_ptr<Transfer>> takings_;
 };
 

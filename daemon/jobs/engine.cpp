@@ -37,7 +37,7 @@ Engine::Engine(Services& services)
     : services_(services),
       gpu_groups_(services.loop, services.options.nccl_communicators),
       questions_(services.loop),
-      orphanage_(services.options.buffers_keep),
+      retained_(services.options.buffers_keep),
       links_(services),
       peer_watch_(services,
                   [this](NodeId node, bool cut, base::Duration silent) {
@@ -119,7 +119,7 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
     worker->port = port;
     worker->newcomer = accepted.under_way;
     worker->iteration = reached(
-        request, orphanage_.iteration({request.uid, accepted.token, accepted.rank}, base::now()));
+        request, retained_.iteration({request.uid, accepted.token, accepted.rank}, base::now()));
     job->add(worker);
     record({.kind = RecordKind::worker_joined}, {job, worker});
     if (request.again) job->came_again(*worker, request.rounds_untrusted);
@@ -130,7 +130,7 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
 void Engine::submit(const Seat& seat, Request request) {
     // The trainer has made its buffers: it does not want those of its predecessor that it did not
     // take.
-    if (std::exchange(seat.worker->may_inherit, false)) orphanage_.drop(key_of(seat));
+    if (std::exchange(seat.worker->may_inherit, false)) retained_.drop(key_of(seat));
     if (auto fits = seat.job->check_verb(request.verb); !fits) {
         seat.worker->port->request_ended(request.id, failed(fits.error()));
         return;
@@ -163,7 +163,7 @@ void Engine::cancel(const Seat& seat, uint64_t id) {
 }
 
 uint64_t Engine::leave(const Seat& seat, const std::function<void()>& left) {
-    orphanage_.drop(key_of(seat));
+    retained_.drop(key_of(seat));
     record({.kind = RecordKind::worker_left}, seat);
     remove(seat);
     const uint64_t ticket = questions_.new_ticket();
@@ -255,7 +255,7 @@ void Engine::on_attached(control::NodeId self) {
         job->attached_anew();
         tell_kept(*job);
     }
-    tell_estates();
+    tell_retained();
     questions_.send_all_again();
 }
 

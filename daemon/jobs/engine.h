@@ -1,4 +1,4 @@
-// Engine: the entry point of the exchange folder. Sessions join, submit and leave here; the
+// Engine: the entry of all jobs of this node. Sessions join, submit and leave here. The
 // controller's messages arrive here.
 //
 // One engine per daemon, on the event loop's thread.
@@ -21,8 +21,8 @@
 #include "daemon/families/serving/shard_disk.h"
 #include "daemon/gpu/gpu_groups.h"
 #include "daemon/jobs/job.h"
-#include "daemon/jobs/orphanage.h"
 #include "daemon/jobs/questions.h"
+#include "daemon/jobs/retained_buffers.h"
 #include "daemon/runtime/machine.h"
 
 namespace pace::daemon {
@@ -92,7 +92,7 @@ class Engine final : public ControlHandler {
     // if there is no controller that could say so.
     uint64_t leave(const Seat& seat, const std::function<void()>& left);
     // The worker's trainer died. `buffers` are kept for its successor.
-    void bury(const Seat& seat, std::vector<BufferPtr> buffers);
+    void died(const Seat& seat, std::vector<BufferPtr> buffers);
     // Whether the request's buffers may stay on their GPU until its exchange finds that they must
     // not.
     static bool sums_on_device(const Seat& seat, const Request& request) {
@@ -183,7 +183,7 @@ class Engine final : public ControlHandler {
     void remove(const Seat& seat);
     bool tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request = 0);
     void tell_kept(const Job& job);
-    void tell_estates();
+    void tell_retained();
     // Runs `work` on the job; false if there is no such job. If there is no memory for `work`, only
     // this job ends what it has under way.
     template <typename Work>
@@ -197,8 +197,8 @@ class Engine final : public ControlHandler {
     void drop_unused();
     void end_active(control::JobId id, const base::Error& error);
     void drop_unused_later();
-    static Orphanage::Key key_of(const Seat& seat);
-    void sweep_orphanage();
+    static RetainedBuffers::Key key_of(const Seat& seat);
+    void drop_expired_buffers();
     bool give_up_kept(uint32_t user, uint64_t bytes);
     void forget_unnamed_peers();
     void watch();
@@ -220,7 +220,7 @@ class Engine final : public ControlHandler {
     std::map<std::string, std::shared_ptr<Job>> jobs_;  // by name
     std::unordered_map<control::JobId, std::shared_ptr<Job>> by_id_;
     Questions questions_;
-    Orphanage orphanage_;
+    RetainedBuffers retained_;
     base::Timer sweeping_;
     Links links_;
     PeerWatch peer_watch_;

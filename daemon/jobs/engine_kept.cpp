@@ -21,15 +21,15 @@ constexpr base::Duration kEndingLook = std::chrono::milliseconds(50);
 
 }  // namespace
 
-Orphanage::Key Engine::key_of(const Seat& seat) {
+RetainedBuffers::Key Engine::key_of(const Seat& seat) {
     return {seat.worker->uid, seat.job->state().token, seat.worker->rank};
 }
 
-void Engine::bury(const Seat& seat, std::vector<BufferPtr> buffers) {
+void Engine::died(const Seat& seat, std::vector<BufferPtr> buffers) {
     const JobState& state = seat.job->state();
-    orphanage_.keep(key_of(seat), {state.id, state.options.name}, std::move(buffers),
-                    seat.worker->iteration, base::now());
-    sweep_orphanage();
+    retained_.keep(key_of(seat), {state.id, state.options.name}, std::move(buffers),
+                   seat.worker->iteration, base::now());
+    drop_expired_buffers();
     remove(seat);
     tell_leave(*seat.job, seat.worker->rank, false);
     tell_kept(*seat.job);
@@ -37,7 +37,7 @@ void Engine::bury(const Seat& seat, std::vector<BufferPtr> buffers) {
 
 BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
                           const device::Device* device) {
-    return orphanage_.take(key_of(seat), dtype, count, device, base::now());
+    return retained_.take(key_of(seat), dtype, count, device, base::now());
 }
 
 Result<Charge> Engine::charge_buffer(uint32_t user, uint64_t bytes, uint32_t descriptors) {
@@ -50,18 +50,18 @@ Result<Charge> Engine::charge_buffer(uint32_t user, uint64_t bytes, uint32_t des
 
 // Releases retained buffers to make room. False: there is nothing whose release would help.
 bool Engine::give_up_kept(uint32_t user, uint64_t bytes) {
-    if (orphanage_.drop_oldest(user)) return true;
+    if (retained_.drop_oldest(user)) return true;
     const Accounts& accounts = *services_.accounts;
     const uint64_t most = accounts.limits().memory_max;
     const bool all_have_too_much = most != 0 && accounts.bytes_used() + bytes > most;
-    return all_have_too_much && orphanage_.drop_oldest(std::nullopt);
+    return all_have_too_much && retained_.drop_oldest(std::nullopt);
 }
 
 // Releases what has been kept for too long when it is due, and not at the next look-up.
-void Engine::sweep_orphanage() {
-    orphanage_.drop_expired(base::now());
-    const auto due = orphanage_.next_expiry();
-    if (due) sweeping_ = services_.loop.run_at(*due, [this] { sweep_orphanage(); });
+void Engine::drop_expired_buffers() {
+    retained_.drop_expired(base::now());
+    const auto due = retained_.next_expiry();
+    if (due) sweeping_ = services_.loop.run_at(*due, [this] { drop_expired_buffers(); });
 }
 
 // ---------------------------------------------------------------------------- jobs without workers
@@ -78,8 +78,8 @@ void Engine::tell_kept(const Job& job) {
 
 // Names the jobs of which only retained buffers are left: such a job may have ended while there was
 // no controller.
-void Engine::tell_estates() {
-    for (const auto& [token, of] : orphanage_.jobs())
+void Engine::tell_retained() {
+    for (const auto& [token, of] : retained_.jobs())
         services_.control->send(control::JobKept{.job = of.id, .token = token});
 }
 
@@ -90,7 +90,7 @@ std::shared_ptr<Job> Engine::unused_job(control::JobId id, uint64_t token) const
 }
 
 void Engine::on(const control::JobEnded& ended) {
-    orphanage_.drop_job(ended.token);
+    retained_.drop_job(ended.token);
     const bool is_here = job(ended.job) != nullptr;
     const auto found = unused_job(ended.job, ended.token);
     if (is_here && !found) return;

@@ -19,8 +19,8 @@
 #include "daemon/recorder/recorder.h"
 #include "daemon/recorder/recordings.h"
 #include "daemon/runtime/accounts.h"
+#include "daemon/runtime/counters.h"
 #include "daemon/runtime/peers.h"
-#include "daemon/telemetry/counters.h"
 #include "transports/transport.h"
 
 namespace pace::daemon {

@@ -10,7 +10,7 @@
 #include "base/loop_watch.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/quota.h"
-#include "daemon/telemetry/counters.h"
+#include "daemon/runtime/counters.h"
 
 namespace pace::daemon {
 

@@ -113,7 +113,7 @@ void Trainer::end(bool orderly) {
         if (orderly)
             engine.leave(*session->seat, [] {});
         else
-            engine.bury(*session->seat, buffers);
+            engine.died(*session->seat, buffers);
         session->seat.reset();
     });
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kCheck = 0x44454254;
 
 // The node of the view with the next number after the leaver's.
-NodeId heir_of(const View& view, NodeId leaver) {
+NodeId successor_of(const View& view, NodeId leaver) {
     std::vector<NodeId> nodes = view.nodes();
     std::sort(nodes.begin(), nodes.end());
     const auto next = std::upper_bound(nodes.begin(), nodes.end(), leaver);
@@ -45,7 +45,7 @@ Handover::~Handover() {
 void Handover::give(std::vector<Debt> debts) {
     const NodeId self = job_.services.self;
     const Leaving leaving = *std::exchange(leaving_, std::nullopt);
-    if (job_.services.peers.is_cut(leaving.heir)) {
+    if (job_.services.peers.is_cut(leaving.successor)) {
         // The residuals stay here, and come back with this node.
         for (Debt& debt : debts) events_.inherit(std::move(debt));
         return;
@@ -55,28 +55,29 @@ void Handover::give(std::vector<Debt> debts) {
     for (const Debt& debt : debts) sizes.push_back({debt.counts, debt.values.size()});
     const std::vector<std::byte> list = write(sizes);
     const uint64_t number = this->number(leaving.epoch, self, 0);
-    const auto gift = Gift::give_copy(job_.services, about(leaving.heir), number, kCheck, list);
-    if (!gift) {
+    const auto giving =
+        Giving::give_copy(job_.services, about(leaving.successor), number, kCheck, list);
+    if (!giving) {
         base::log_event(base::events::kDebtNotGiven,
                         {{"job", job_.options.name},
-                         {"heir", job_.services.peers.name(leaving.heir)},
-                         {"reason", gift.error().message}});
-        send_poison(job_.services, number, {leaving.heir});
+                         {"successor", job_.services.peers.name(leaving.successor)},
+                         {"reason", giving.error().message}});
+        send_poison(job_.services, number, {leaving.successor});
         return;
     }
     for (size_t i = 0; i < debts.size(); ++i)
-        (void)Gift::give_held(job_.services, about(leaving.heir),
-                              this->number(leaving.epoch, self, i + 1), kCheck,
-                              std::as_bytes(debts[i].values), debts[i].memory);
+        (void)Giving::give_held(job_.services, about(leaving.successor),
+                                this->number(leaving.epoch, self, i + 1), kCheck,
+                                std::as_bytes(debts[i].values), debts[i].memory);
 }
 
 void Handover::commit_view(const std::vector<NodeId>& leavers) {
     // This node has come back before it could give: its residuals stay.
     if (leaving_) give({});
     for (const NodeId leaver : leavers) {
-        const NodeId heir = heir_of(job_.view, leaver);
-        if (leaver == job_.services.self) leaving_ = Leaving{job_.view.epoch, heir};
-        if (heir == job_.services.self) take_list(leaver, job_.view.epoch);
+        const NodeId successor = successor_of(job_.view, leaver);
+        if (leaver == job_.services.self) leaving_ = Leaving{job_.view.epoch, successor};
+        if (successor == job_.services.self) take_list(leaver, job_.view.epoch);
     }
 }
 

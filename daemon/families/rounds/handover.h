@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "daemon/exchange/gift.h"
+#include "daemon/exchange/giving.h"
 #include "daemon/exchange/taking.h"
 #include "daemon/members/job_state.h"
 #include "daemon/runtime/scratch.h"
@@ -53,7 +53,7 @@ class Handover {
   private:
     struct Leaving {
         uint64_t epoch = 0;
-        NodeId heir = 0;
+        NodeId successor = 0;
     };
 
     Transfer::About about(NodeId other) const;

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "daemon/exchange/exchange.h"
-#include "daemon/exchange/gift.h"
+#include "daemon/exchange/giving.h"
 #include "daemon/exchange/taking.h"
 #include "daemon/families/rounds/compression.h"
 #include "daemon/families/rounds/partial_rounds.h"
@@ -233,7 +233,7 @@ class Rounds {
         round_traffic_;  // of a round that failed here, and whose result is fetched
     Retained retained_;
     bool lent_ = false;  // the exchange under way has the memory of retained_
-    std::vector<std::weak_ptr<Transfer>> gifts_;
+    std::vector<std::weak_ptr<Transfer>> givings_;
     // Which zeros of the last result top-k has chosen, and who keeps the list.
     struct Hidden {
         std::shared_ptr<const void> keep;
@@ -252,7 +252,7 @@ class Rounds {
     std::shared_ptr<Delivery> delivering_;
     PartialTold told_;                         // of the last sum
     base::Scope giving_;                       // for results that come from a GPU to be given
-    std::weak_ptr<const bool> about_to_give_;  // held by results that become gifts
+    std::weak_ptr<const bool> about_to_give_;  // held by results that become givings
 };
 
 }  // namespace pace::daemon

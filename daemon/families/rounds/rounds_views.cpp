@@ -216,8 +216,8 @@ void Rounds::give_result(NodeId node) {
     const std::shared_ptr<Scratch> result = retained_.lent_out;
     const auto give = giving_.bind(
         [this, copy, number, node, bytes, check = retained_.check, held = about_to_give()] {
-            gifts_.push_back(Gift::give(job_.services, about_result(node), number, check,
-                                        std::move(*copy), bytes));
+            givings_.push_back(Giving::give(job_.services, about_result(node), number, check,
+                                            std::move(*copy), bytes));
         });
     const auto copied = job_.scope.callback([this, result, give] {
         // The last borrower gives the memory back to the rounds, unless they have other memory by
@@ -247,8 +247,8 @@ void Rounds::serve_from_gpu(NodeId node) {
         giving_.bind([this, number, node, memory, bytes = retained_.bytes, check = retained_.check,
                       held = about_to_give()](const Result<>& came) {
             if (!came) return give_nothing(number, node);
-            gifts_.push_back(Gift::give(job_.services, about_result(node), number, check,
-                                        std::move(*memory), bytes));
+            givings_.push_back(Giving::give(job_.services, about_result(node), number, check,
+                                            std::move(*memory), bytes));
         });
     job_.services.pool.submit(
         1, 1,
@@ -269,8 +269,9 @@ Transfer::About Rounds::about_result(NodeId node, int deadlines) const {
 // Gives part of the last round's result to a node that lacks it.
 void Rounds::give(uint64_t number, uint32_t check, NodeId node, std::span<const std::byte> bytes) {
     if (has_last_result()) {
-        if (auto gift = Gift::give_copy(job_.services, about_result(node), number, check, bytes)) {
-            gifts_.push_back(std::move(*gift));
+        if (auto giving =
+                Giving::give_copy(job_.services, about_result(node), number, check, bytes)) {
+            givings_.push_back(std::move(*giving));
             return;
         }
     }
@@ -286,15 +287,15 @@ std::shared_ptr<const bool> Rounds::about_to_give() {
 
 bool Rounds::is_giving() const {
     if (!about_to_give_.expired() || compression_.is_handing_over()) return true;
-    return std::any_of(gifts_.begin(), gifts_.end(),
-                       [](const auto& gift) { return !gift.expired(); });
+    return std::any_of(givings_.begin(), givings_.end(),
+                       [](const auto& giving) { return !giving.expired(); });
 }
 
 void Rounds::stop_gifts(const base::Error& error) {
-    for (const auto& weak : gifts_) {
-        if (const auto gift = weak.lock()) gift->abort(error);
+    for (const auto& weak : givings_) {
+        if (const auto giving = weak.lock()) giving->abort(error);
     }
-    gifts_.clear();
+    givings_.clear();
     giving_.end();
 }
 
@@ -327,8 +328,8 @@ void Rounds::serve_hidden(NodeId node) {
     const std::array<uint64_t, 2> head{hidden_.bytes.size(), chosen_};
     give(hidden_number(node, 0), 0, node, std::as_bytes(std::span(head)));
     if (!has_last_result() || hidden_.bytes.empty()) return;
-    gifts_.push_back(Gift::give_held(job_.services, about_result(node), hidden_number(node, 1), 0,
-                                     hidden_.bytes, hidden_.keep));
+    givings_.push_back(Giving::give_held(job_.services, about_result(node), hidden_number(node, 1),
+                                         0, hidden_.bytes, hidden_.keep));
 }
 
 void Rounds::keep_hidden(std::vector<std::byte> bytes) {

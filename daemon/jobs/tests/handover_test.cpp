@@ -44,7 +44,7 @@ class HandoverTest : public WithOtherNode {
         const auto memory = std::make_shared<std::vector<float>>(elements, value);
         return {counts, *memory, memory};
     }
-    void take() { heir_.commit_view({kOther}); }
+    void take() { successor_.commit_view({kOther}); }
     void leave() {
         leaver_.commit_view({kOther});
         ASSERT_TRUE(leaver_.is_leaving());
@@ -80,13 +80,13 @@ class HandoverTest : public WithOtherNode {
     std::vector<Debt> inherited_;
     std::vector<Debt> stayed_;  // with the leaver
     int settled_ = 0;
-    Handover heir_{job_, events_to(inherited_)};
+    Handover successor_{job_, events_to(inherited_)};
     Handover leaver_{other_job_, events_to(stayed_)};
 };
 
 TEST_F(HandoverTest, BringsEachResidualToTheNextNode) {
     take();
-    EXPECT_TRUE(heir_.is_taking());
+    EXPECT_TRUE(successor_.is_taking());
     leave();
     leaver_.give({debt_of(7, 1000, 1.5F), debt_of(8, 3, -2), debt_of(7, 20'000, 4)});
     EXPECT_FALSE(leaver_.is_leaving());
@@ -98,7 +98,7 @@ TEST_F(HandoverTest, BringsEachResidualToTheNextNode) {
     EXPECT_EQ(values_of(inherited_[1]), std::vector<float>(1000, 1.5F));
     EXPECT_EQ(values_of(inherited_[2]), std::vector<float>(20'000, 4));
     EXPECT_EQ(inherited_[2].counts, 7U);
-    EXPECT_FALSE(heir_.is_taking());
+    EXPECT_FALSE(successor_.is_taking());
     EXPECT_EQ(settled_, 1);
     EXPECT_TRUE(stayed_.empty());
     EXPECT_EQ(services_.accounts->used_by(1000).bytes, (3 + 1000 + 20'000) * sizeof(float));
@@ -131,12 +131,12 @@ TEST_F(HandoverTest, BringsAsManyResidualsAsAListNames) {
 // With node numbers 1 and 2, the next node after 2 is 1; after 1 it is 2.
 TEST_F(HandoverTest, IsTheBusinessOfTheNextNodeAlone) {
     job_.view.members = {{0, kSelf, 0, 0}, {1, kOther, 0, 0}};
-    heir_.commit_view({3});
-    EXPECT_TRUE(heir_.is_taking()) << "1 follows 3";
+    successor_.commit_view({3});
+    EXPECT_TRUE(successor_.is_taking()) << "1 follows 3";
     other_job_.view.members = job_.view.members;
     leaver_.commit_view({3});
     EXPECT_FALSE(leaver_.is_taking());
-    heir_.stop(base::make_error(base::ErrorKind::aborted, "the test is over"));
+    successor_.stop(base::make_error(base::ErrorKind::aborted, "the test is over"));
     all_arrives();
 }
 
@@ -154,19 +154,19 @@ TEST_F(HandoverTest, OfANodeThatComesBackBeforeItCouldGiveIsEmpty) {
     ++other_job_.view.epoch;
     leaver_.commit_view({});
     all_arrives();
-    EXPECT_EQ(settled_, 1) << "the heir waits no more";
+    EXPECT_EQ(settled_, 1) << "the successor waits no more";
     EXPECT_TRUE(inherited_.empty());
     EXPECT_TRUE(stayed_.empty()) << "they were never taken away";
 }
 
 TEST_F(HandoverTest, ThatIsStoppedTakesNothingMore) {
     take();
-    heir_.stop(base::make_error(base::ErrorKind::aborted, "excluded"));
+    successor_.stop(base::make_error(base::ErrorKind::aborted, "excluded"));
     leave();
     leaver_.give({debt_of(7, 10, 1)});
     all_arrives();
     EXPECT_TRUE(inherited_.empty());
-    EXPECT_FALSE(heir_.is_taking());
+    EXPECT_FALSE(successor_.is_taking());
     EXPECT_FALSE(services_.has_active());
 }
 
@@ -228,13 +228,13 @@ TEST_F(HandoverTest, OfANodeThatDiesHalfwayKeepsWhatHasCome) {
     give_raw(1, {bytes.begin(), bytes.end()});
     ASSERT_EQ(inherited_.size(), 1U);
     EXPECT_EQ(values_of(inherited_[0]), values);
-    EXPECT_TRUE(heir_.is_taking());
+    EXPECT_TRUE(successor_.is_taking());
     const transports::PeerId peer = *services_.peers.connection(kOther);
     for (const auto& active : services_.active)
         if (const auto taking = active.lock())
             taking->peer_lost(peer, base::make_error(base::ErrorKind::unavailable, "it is dead"));
     all_arrives();
-    EXPECT_FALSE(heir_.is_taking());
+    EXPECT_FALSE(successor_.is_taking());
     EXPECT_EQ(settled_, 1);
     EXPECT_EQ(services_.accounts->used_by(1000).bytes, 2 * sizeof(float));
 }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/exchange/gift.h"
+#include "daemon/exchange/giving.h"
 #include "daemon/jobs/engine.h"
 #include "daemon/jobs/tests/other_node_fixture.h"
 #include "daemon/jobs/tests/silent_job.h"
@@ -71,12 +71,12 @@ class UnusedJobs : public Lifetime {
 };
 
 TEST_F(UnusedJobs, AreForgottenEachInItsOwnTimeAndNotInTheMiddleOfAnExchange) {
-    engine_.bury(open("idle", 1, control::Policy::partial_reduce), {});
+    engine_.died(open("idle", 1, control::Policy::partial_reduce), {});
     const Seat seat = open("busy", 2, control::Policy::all_reduce);
     engine_.on(view_of(2, 1));
     engine_.submit(seat, request(Verb::reduce, buffer_of(kModelElements, 1), 0));
     ASSERT_EQ(seat.worker->state, Worker::State::moving);
-    engine_.bury(seat, {});
+    engine_.died(seat, {});
     ASSERT_TRUE(until([&] { return engine_.jobs() < 2; }));
     EXPECT_EQ(engine_.jobs(), 1U) << "a job went with the exchange that it was in";
     peers_.forget(kOther);  // ends the exchange
@@ -124,7 +124,7 @@ class EndedJobs : public UnusedJobs {
 };
 
 TEST_F(EndedJobs, LeaveNothingBehind) {
-    engine_.bury(open("over", 1, control::Policy::partial_reduce), {paid_buffer()});
+    engine_.died(open("over", 1, control::Policy::partial_reduce), {paid_buffer()});
     const Seat other = open("goes on", 2, control::Policy::partial_reduce);
     engine_.on(control::JobEnded{.job = 1, .token = 2});
     EXPECT_EQ(engine_.jobs(), 2U) << "that was another job, which has had this number";
@@ -137,14 +137,14 @@ TEST_F(EndedJobs, LeaveNothingBehind) {
 }
 
 TEST_F(EndedJobs, EndWhatTheyHaveUnderWay) {
-    engine_.bury(exchanging(), {});
+    engine_.died(exchanging(), {});
     engine_.on(control::JobEnded{.job = 1, .token = 1});
     EXPECT_TRUE(until([&] { return engine_.jobs() == 0 && paid() == 0; }));
 }
 
 // The other members can use what the worker has handed in.
 TEST_F(EndedJobs, EndWhatTheyHaveUnderWayByThemselvesIfOthersGoOn) {
-    engine_.bury(exchanging(), {});
+    engine_.died(exchanging(), {});
     engine_.on(control::PartEnded{.job = 1, .token = 1});
     let_all_arrive();
     EXPECT_EQ(engine_.jobs(), 1U);
@@ -155,10 +155,10 @@ TEST_F(EndedJobs, EndWhatTheyHaveUnderWayByThemselvesIfOthersGoOn) {
 // The taker has heard of the job's end before, and takes nothing.
 TEST_F(EndedJobs, GiveNothingAnyMore) {
     for (const bool part_ended_before : {false, true}) {
-        engine_.bury(open("over", 1, control::Policy::all_reduce), {});
+        engine_.died(open("over", 1, control::Policy::all_reduce), {});
         const BufferPtr debt = paid_buffer();
-        (void)Gift::give_held(services_, {1, "what a node owed", kOther, 5}, 7, 0,
-                              {debt->memory.data(), debt->bytes()}, debt);
+        (void)Giving::give_held(services_, {1, "what a node owed", kOther, 5}, 7, 0,
+                                {debt->memory.data(), debt->bytes()}, debt);
         if (part_ended_before) engine_.on(control::PartEnded{.job = 1, .token = 1});
         engine_.on(control::JobEnded{.job = 1, .token = 1});
         const std::weak_ptr<Buffer> given = debt;
@@ -169,7 +169,7 @@ TEST_F(EndedJobs, GiveNothingAnyMore) {
 }
 
 TEST_F(EndedJobs, LeaveASuccessorWhatADeadWorkerHadIfOthersGoOn) {
-    engine_.bury(open("goes on", 1, control::Policy::partial_reduce), {paid_buffer()});
+    engine_.died(open("goes on", 1, control::Policy::partial_reduce), {paid_buffer()});
     engine_.on(control::PartEnded{.job = 1, .token = 1});
     EXPECT_EQ(engine_.jobs(), 0U);
     const Seat again = open("goes on", 1, control::Policy::partial_reduce);
@@ -177,7 +177,7 @@ TEST_F(EndedJobs, LeaveASuccessorWhatADeadWorkerHadIfOthersGoOn) {
 }
 
 TEST_F(EndedJobs, WhatASuccessorHasNotTakenGoesWithItsFirstCall) {
-    engine_.bury(open("goes on", 1, control::Policy::partial_reduce),
+    engine_.died(open("goes on", 1, control::Policy::partial_reduce),
                  {paid_buffer(), paid_buffer()});
     const Seat again = open("goes on", 1, control::Policy::partial_reduce);
     const BufferPtr taken = engine_.inherit(again, protocol::DType::f32, kModelElements, nullptr);
@@ -283,9 +283,9 @@ class AdoptionTest : public Lifetime {
         const auto memory = packed.reserve(bytes).value();
         std::fill(memory.begin(), memory.begin() + head, std::byte{0});
         std::copy_n(model[0]->memory.data(), model[0]->bytes(), memory.data() + head);
-        (void)Gift::give(other_services_, {job_.state().id, "a model", kSelf, 0},
-                         exchange_number(kToken, ExchangeKind::adoption, epoch, 1),
-                         digest_of(model), std::move(packed), bytes);
+        (void)Giving::give(other_services_, {job_.state().id, "a model", kSelf, 0},
+                           exchange_number(kToken, ExchangeKind::adoption, epoch, 1),
+                           digest_of(model), std::move(packed), bytes);
     }
 
     static constexpr uint64_t kToken = 99;

@@ -1,12 +1,12 @@
-// Waits for one other node, outside of any round: a gift, a taking, a donor's model, the residuals
-// of a leaver. The engine watches each one. It names the node, grows older while nothing moves, and
-// ends when the connection is cut.
+// Waits for one other node, outside of any round: a giving, a taking, a donor's model, the
+// residuals of a leaver. The engine watches each one. It names the node, grows older while nothing
+// moves, and ends when the connection is cut.
 #include "daemon/exchange/transfer.h"
 
 #include <memory>
 #include <vector>
 
-#include "daemon/exchange/gift.h"
+#include "daemon/exchange/giving.h"
 #include "daemon/exchange/taking.h"
 #include "daemon/families/serving/server_mail.h"
 #include "daemon/jobs/tests/two_nodes_fixture.h"
@@ -51,7 +51,7 @@ class Waits : public TwoNodes {
 TEST_F(Waits, OfAGiftThatNobodyTakesEndWithTheWay) {
     ASSERT_TRUE(services_.peers.peer(kOther));
     const std::vector<std::byte> bytes(kGiftBytes);
-    ASSERT_TRUE(Gift::give_copy(services_, about(0), 7, 0, bytes));
+    ASSERT_TRUE(Giving::give_copy(services_, about(0), 7, 0, bytes));
     turn();
     expect_watched("a thing");
     EXPECT_TRUE(wait()->patient()) << "its taker may come later";

@@ -9,8 +9,6 @@
 #include "service/controller/core/views.h"
 
 namespace pace::controller {
-namespace {}  // namespace
-
 ServerJob::ServerJob(JobId job, const JobOptions& options, uint64_t token, uint32_t life)
     : job_(job),
       name_(options.name),

@@ -20,14 +20,14 @@ TEST(ServerRestart, WhoeverComesOrGoesWhileTheOrderIsForgottenIsInItThen) {
     before.stored(0, 3, TimePoint());
     const ServerLedger ledger = before.ledger();
 
-    Server heir(options);
-    heir.add_member(0);
-    heir.add_newcomer(1);  // its predecessor is in the ledger
-    heir.add_newcomer(3);  // not in the ledger
-    heir.restore(ledger, TimePoint());
-    heir.forget_missing(TimePoint());
+    Server successor(options);
+    successor.add_member(0);
+    successor.add_newcomer(1);  // its predecessor is in the ledger
+    successor.add_newcomer(3);  // not in the ledger
+    successor.restore(ledger, TimePoint());
+    successor.forget_missing(TimePoint());
     std::vector<ServerEntry> entries;
-    heir.take(entries);
+    successor.take(entries);
     std::vector<std::pair<ServerStep, Rank>> steps;
     for (const ServerEntry& entry : entries) {
         EXPECT_EQ(entry.position, ledger.position + 1 + steps.size());
@@ -38,9 +38,9 @@ TEST(ServerRestart, WhoeverComesOrGoesWhileTheOrderIsForgottenIsInItThen) {
                                                                {ServerStep::join, 3U},
                                                                {ServerStep::leave, 2U}};
     EXPECT_EQ(steps, expected);
-    EXPECT_EQ(heir.clocks().find(2), nullptr);
-    EXPECT_EQ(heir.clocks().find(0)->clock, before.clocks().find(0)->clock);
-    EXPECT_EQ(heir.clocks().find(3)->clock, heir.clocks().slowest());
+    EXPECT_EQ(successor.clocks().find(2), nullptr);
+    EXPECT_EQ(successor.clocks().find(0)->clock, before.clocks().find(0)->clock);
+    EXPECT_EQ(successor.clocks().find(3)->clock, successor.clocks().slowest());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Orphanage: retained buffers of trainers that died. They are kept for a while for a trainer of the
-// same user that takes the same rank of the same job on this node. A trainer of another user, or of
-// another job of that name, gets memory of its own.
+// RetainedBuffers: retained buffers of trainers that died. They are kept for a while for a trainer
+// of the same user that takes the same rank of the same job on this node. A trainer of another
+// user, or of another job of that name, gets memory of its own.
 //
 // Retained buffers stay charged to their user, since a Buffer holds its charge. They are released
 // when live trainers need the memory.
@@ -18,7 +18,7 @@
 
 namespace pace::daemon {
 
-class Orphanage {
+class RetainedBuffers {
   public:
     struct Key {
         uint32_t user = 0;
@@ -35,7 +35,7 @@ class Orphanage {
         std::string name;
     };
 
-    explicit Orphanage(base::Duration keep_for) : keep_for_(keep_for) {}
+    explicit RetainedBuffers(base::Duration keep_for) : keep_for_(keep_for) {}
 
     void keep(const Key& key, OfJob job, std::vector<BufferPtr> buffers, uint64_t iteration,
               base::TimePoint now);
@@ -50,7 +50,7 @@ class Orphanage {
                    const device::Device* device, base::TimePoint now);
 
     // Called after an orderly leave: nothing of the rank is retained.
-    void drop(const Key& key) { estates_.erase(key); }
+    void drop(const Key& key) { entries_.erase(key); }
     // Called at the job's end: nothing of the job is retained.
     void drop_job(uint64_t token);
     // Releases the buffers of the trainer that died first; of this user only, if one is named.
@@ -64,19 +64,19 @@ class Orphanage {
     std::map<uint64_t, OfJob> jobs() const;
 
   private:
-    struct Estate {
+    struct Entry {
         OfJob job;
         std::vector<BufferPtr> buffers;
         uint64_t iteration = 0;
         base::TimePoint until;
     };
-    using Estates = std::map<Key, Estate>;
+    using Entries = std::map<Key, Entry>;
 
-    Estates::const_iterator find(const Key& key, base::TimePoint now) const;
-    Estates::const_iterator oldest(std::optional<uint32_t> user) const;
+    Entries::const_iterator find(const Key& key, base::TimePoint now) const;
+    Entries::const_iterator oldest(std::optional<uint32_t> user) const;
 
     base::Duration keep_for_;
-    Estates estates_;
+    Entries entries_;
 };
 
 }  // namespace pace::daemon

@@ -1,5 +1,5 @@
-// Gift: bytes that this node sends to one other node that lacks them: the result of a round that
-// the other node missed, or a model for a newcomer. The Gift owns the bytes, or a copy, so that
+// Giving: bytes that this node sends to one other node that lacks them: the result of a round that
+// the other node missed, or a model for a newcomer. The Giving owns the bytes, or a copy, so that
 // nobody here waits for the transfer.
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace pace::daemon {
 
-class Gift {
+class Giving {
   public:
     // Sends `bytes` bytes of `memory` to the node that `about` names, as exchange `number`, in
-    // which the giver is node 0 and the taker node 1. The Gift frees itself when the transfer has
+    // which the giver is node 0 and the taker node 1. The Giving frees itself when the transfer has
     // ended, well or not.
     static std::weak_ptr<Transfer> give(Services& services, Transfer::About about, uint64_t number,
                                         uint32_t check, Scratch memory, size_t bytes);
