@@ -35,10 +35,10 @@
  * stated.
  *
  * Structs. Every options and info struct begins with its own size, set by its _INIT macro, which
- * sets the defaults too. Fields are only ever appended; of options a library refuses non-zero bytes
- * that it does not know, and fields named reserved that are not 0; of an info it fills what it
- * knows. pace_error, pace_option, pace_slice, pace_device and the handles never grow, nor does
- * pace_call, which has room of its own.
+ * sets the defaults too. Fields are only ever appended. In options, a library refuses non-zero
+ * bytes that it does not know, and fields named reserved that are not 0. In an info, it fills the
+ * fields that it knows. pace_error, pace_option, pace_slice, pace_device and the handles never
+ * grow. pace_call does not grow either: it has room of its own.
  *
  * Threads. A session and all its handles may be used from any thread; calls on one session are
  * serialized inside. Different sessions are independent; a process may have several.
@@ -147,10 +147,10 @@ PACE_API uint32_t pace_library_version(void);
 /* ----------------------------------------------------------------------------------------------------
  * jobs
  *
- * A policy says what the buffers of a job hold, and so which verbs fit (its family), and who
- * exchanges with whom. Its options say how. docs/options.md tells of each policy and option what it
- * means, where it comes from, its values, its default, and with which others it counts; pace_query
- * gives the same to programs. */
+ * A policy says what the buffers of a job hold, which verbs therefore fit (its family), and who
+ * exchanges with whom. Its options say how. For each policy and option, docs/options.md gives the
+ * meaning, the origin, the values, the default, and the other options with which it counts.
+ * pace_query gives the same to programs. */
 
 /* Policies.
  *
@@ -183,8 +183,9 @@ PACE_API uint32_t pace_library_version(void);
 #define PACE_POLICY_SSP "ssp"
 #define PACE_POLICY_ASP "asp"
 
-/* Options. Those of a family carry its prefix: average and group of averages, quorum, reduce,
- * compression and topk of reductions, server of parameter servers; worker and run of every job. */
+/* Options. Their prefixes name what they are for: average and group for averages; quorum, reduce,
+ * compression and topk for reductions; server for parameter servers; worker and run for every
+ * job. */
 #define PACE_OPT_WORKER_TIMEOUT_MS "worker.timeout_ms"
 #define PACE_OPT_RUN_MIN_WORKERS "run.min_workers"
 #define PACE_OPT_RUN_WAIT_MS "run.wait_ms"
@@ -350,12 +351,13 @@ typedef struct pace_session_options {
     /* Which execution of the job this worker is of: 1 to 63 printable characters without spaces,
      * the same for all of its workers. NULL: the environment's PACE_RUN_ID, or what torchrun
      * (TORCHELASTIC_RUN_ID) or Slurm (SLURM_JOB_ID, _STEP_ID, _RESTART_COUNT) say, or none. A job
-     * whose workers are all gone is kept for some minutes. Who opens it then with the same
-     * identity, given here or by PACE_RUN_ID, is one of its workers that returns; with another
-     * identity it begins a new run, which starts when all `world` workers have joined, or as
-     * run.min_workers says. So does, of a launcher's run or without an identity, who opens it after
-     * all its workers have died or left: a launcher that starts workers anew starts all. While
-     * workers of another run live, it is refused (E_TAKEN, after connect_ms). */
+     * whose workers are all gone is kept for some minutes. A worker that opens it then with the
+     * same identity, given here or by PACE_RUN_ID, is one of its workers that returns. A worker
+     * with another identity begins a new run, which starts when all `world` workers have joined, or
+     * as run.min_workers says. A worker with a launcher's identity, or without one, also begins a
+     * new run when all workers have died or left, because a launcher that starts workers again
+     * starts all of them. While workers of another run live, the opening is refused (E_TAKEN, after
+     * connect_ms). */
     const char* run;
 } pace_session_options;
 
@@ -382,9 +384,10 @@ PACE_API pace_status pace_session_open(const pace_session_options* options,
 
 /* Leaves the job in order: the others go on without this worker at once, and its rank is free when
  * this returns OK, on every node, if the controller answers within a second. Requests that are not
- * collected end unseen; until the daemon has closed the connection, which this does not wait for,
- * it may write what they name. The session is over, whatever this returns: its buffers stay mapped
- * until it is freed, every other call fails with E_CLOSED, and its descriptor tells nothing more.
+ * collected end without being seen. The daemon may write to the slices that they name until it has
+ * closed the connection, for which this call does not wait. The session is over, whatever this
+ * returns: its buffers stay mapped until it is freed, every other call fails with E_CLOSED, and its
+ * descriptor tells nothing more.
  *
  * Threads: any; a wait of another thread fails with E_CLOSED.  Blocks: for the daemon's answer, at
  * most timeout_ms (PACE_FOREVER: without limit), and while another thread makes or frees a buffer,
@@ -397,8 +400,9 @@ PACE_API pace_status pace_session_leave(pace_session* session, int64_t timeout_m
 
 /* Frees the session, its buffers and their memory, and closes its descriptor. A session that has
  * not left before ends as if the worker had died: its job goes on without it, and keeps what a
- * worker that returns would need. So it is safe where a program clears up after a failure. NULL
- * does nothing. Threads: no other call on this session may run or follow.  Blocks: no. */
+ * worker that returns would need. A program may therefore call this when it clears up after a
+ * failure. NULL does nothing. Threads: no other call on this session may run or follow. Blocks:
+ * no. */
 PACE_API void pace_session_free(pace_session* session);
 
 /* What a worker finds when it joins. */
@@ -407,8 +411,8 @@ enum {
     PACE_RUN_UNDER_WAY =
         1, /* one that others take part in: pace_broadcast gives the current model */
     PACE_RUN_RESUMED =
-        2 /* one that has begun and whose workers were all gone, so that nobody can give a model:
-             this worker goes on from a checkpoint, or from what it has */
+        2 /* a run that has begun and whose workers were all gone, so that no worker can give a
+             model: this worker goes on from a checkpoint, or from what it has */
 };
 
 /* What pace_session_get_info tells of a session. Texts are zero-terminated. */
@@ -436,12 +440,12 @@ PACE_API pace_status pace_session_get_info(pace_session* session, pace_session_i
                                            pace_error* error);
 
 /* A descriptor that polls readable while ended requests wait to be collected with
- * pace_request_wait, _test or pace_session_next, or the daemon is gone. While it is readable, who
- * looks with a timeout of 0 is told of a request that has ended; to that end a request with buffers
+ * pace_request_wait, _test or pace_session_next, or the daemon is gone. While it is readable, a
+ * wait with a timeout of 0 finds a request that has ended. For this reason a request with buffers
  * on a GPU that is made after this call ends when its result is there, not when it is queued on the
- * device. Every call gives the same one; it stays good when the session reconnects. Owns: the
- * session; do not read, write or close it.  Lives until: the session is freed. Threads: any.
- * Blocks: no.  Fails with: E_INVALID, E_LIMIT (this process has no descriptor left). */
+ * device. Every call gives the same descriptor, which stays good when the session reconnects. Owns:
+ * the session; do not read, write or close it. Lives until: the session is freed. Threads: any.
+ * Blocks: no. Fails with: E_INVALID, E_LIMIT (this process has no descriptor left). */
 PACE_API pace_status pace_session_get_fd(pace_session* session, int* ret_fd, pace_error* error);
 
 /* Flags of pace_progress. */
@@ -461,9 +465,9 @@ typedef struct pace_progress {
     { (uint32_t)sizeof(pace_progress), 0, 0.0, 0.0, 0, 0 }
 
 /* Tells those who watch, `pacectl status` and its metrics, how the training goes; nothing that Pace
- * does depends on it. It may be called at each step: of several calls within a tenth of a second
- * the first is told, and what comes while the daemon is gone or does not read is lost. Threads:
- * any.  Blocks: no.  Fails with: E_INVALID. */
+ * does depends on it. It may be called at each step. If there are several calls within a tenth of a
+ * second, only the first is told. A call while the daemon is gone or does not read is lost.
+ * Threads: any. Blocks: no.  Fails with: E_INVALID. */
 PACE_API pace_status pace_session_report(pace_session* session, const pace_progress* progress,
                                          pace_error* error);
 
@@ -506,9 +510,9 @@ enum {
 
 /* Flags of pace_buffer_options. */
 enum {
-    /* Memory that cannot be shared is copied: to memory that the daemon maps at each call, or,
-     * where the call has an order, as pace_request_ready says; and back when the request is
-     * collected. Those functions take as long as that takes; one that only looks
+    /* Memory that cannot be shared is copied. At each call it is copied to memory that the daemon
+     * maps; where the call has an order, that is done as pace_request_ready says. It is copied back
+     * when the request is collected. Those functions take the time of the copy; one that only looks
      * (pace_request_test, a timeout of 0) copies all. */
     PACE_MAY_STAGE = 1
 };
@@ -552,13 +556,14 @@ typedef struct pace_buffer_options {
  * until the buffer is freed, and be left alone as any buffer while a request names it. A request
  * that ends with another status than OK leaves it as it was at the call, unless info.contents says
  * that it holds the result. The copy counts against the client's quota; pace_buffer_get_info tells
- * of it. Neither is what an earlier process of this rank had. Two buffers of the same memory are
- * for the caller to keep apart: what a call names is compared by buffer.
+ * of it. Neither source gives the buffers that an earlier process of this rank had. The caller
+ * keeps two buffers of the same memory apart: the slices that calls name are compared by buffer.
  *
- * The same of memory on a GPU, which is shared in both cases. With PACE_FD *ret_data is a mapping
- * of the library's own; with PACE_POINTER it is the pointer, and the daemon opens the block that it
- * is in (cuIpcGetMemHandle): freed before the buffer is, or before its requests have ended, it may
- * be written still, and an error of the GPU's is every session's that has buffers there.
+ * The same holds for memory on a GPU, which is shared in both cases. With PACE_FD *ret_data is a
+ * mapping of the library's own. With PACE_POINTER it is the pointer, and the daemon opens the block
+ * that the pointer is in (cuIpcGetMemHandle). If the block is freed before the buffer is, or before
+ * its requests have ended, it may still be written. An error of the GPU concerns every session that
+ * has buffers there.
  *
  * options may be NULL.  Owns: the session; free with pace_buffer_free, or with the session.
  * Lives until: then. It survives the daemon: a session that reconnects hands its memory to the new
@@ -618,18 +623,19 @@ PACE_API pace_status pace_buffer_release(pace_session* session, pace_buffer buff
                                          pace_error* error);
 
 /* Describes a buffer, so that other libraries see its memory as theirs: fills as much of *info as
- * info->struct_size says. What it describes lives until the buffer is freed. Threads: any.  Blocks:
- * no.  Fails with: E_INVALID, E_HANDLE. */
+ * info->struct_size says. The memory described lives until the buffer is freed. Threads: any.
+ * Blocks: no.  Fails with: E_INVALID, E_HANDLE. */
 PACE_API pace_status pace_buffer_get_info(pace_session* session, pace_buffer buffer,
                                           pace_buffer_info* info, pace_error* error);
 
 /* The buffer as a tensor of DLPack, of one dimension of `count`, read and write:
  * *ret_managed_tensor is a DLManagedTensor (major = 0, what a capsule "dltensor" holds) or a
  * DLManagedTensorVersioned of version 1.0 (major = 1 or more, "dltensor_versioned"), of the
- * consumer's choice. It holds the memory by itself: it stays, with its contents, after
- * pace_buffer_free and pace_session_free, until its deleter is called. What is the trainer's own
- * (PACE_POINTER) the trainer keeps. Who uses the tensor keeps to what a buffer's memory demands:
- * nothing touches it while a request that names it is in flight; it says nothing of streams.
+ * consumer's choice. The tensor holds the memory by itself: the memory stays, with its contents,
+ * after pace_buffer_free and pace_session_free, until the tensor's deleter is called. The trainer
+ * keeps memory of its own (PACE_POINTER). The rule for a buffer's memory holds for the tensor, too:
+ * nothing touches it while a request that names the buffer is in flight. The tensor says nothing
+ * about streams.
  *
  * Owns: the caller; end it with its deleter, once, from any thread.  Threads: any.  Blocks: no.
  * Fails with: E_INVALID, E_HANDLE, E_UNSUPPORTED (on a GPU that exports no descriptors of its
@@ -656,7 +662,7 @@ typedef struct pace_member {
     double weight;      /* of its buffer in the result; 0 if it gave none */
 } pace_member;
 
-/* What the buffers hold of a request whose daemon was gone before it could tell its end. */
+/* What a request's buffers hold if its daemon was gone before it could tell how it ended. */
 typedef enum pace_contents {
     PACE_CONTENTS_AS_CALLED = 0, /* what they held at the call */
     PACE_CONTENTS_TORN = 1,  /* part of the result: make their contents anew, or take the model by
@@ -729,13 +735,13 @@ typedef struct pace_wait_options {
     uint32_t struct_size;
     uint32_t flags; /* PACE_WAIT_SIGNALS */
 
-    /* Who waits for a result on a GPU. All zero, or PACE_DEVICE_CPU: this thread, until the result
-     * is there. PACE_DEVICE_CUDA and the GPU's number: `stream` (a cudaStream_t or CUstream of that
-     * GPU; NULL: its default stream) does, and what is queued there from now on sees the result.
-     * This thread then waits only until the daemon has queued what makes the result: for the other
-     * members' calls, and for what comes from other nodes. Should the daemon die after the wait has
-     * returned OK, the stream may see only part of the result: the next call tells of the death. Of
-     * a request whose buffers are on the host it changes nothing. */
+    /* Who waits for a result on a GPU. All zero, or PACE_DEVICE_CPU: this thread waits until the
+     * result is there. PACE_DEVICE_CUDA and the GPU's number: `stream` (a cudaStream_t or CUstream
+     * of that GPU; NULL: its default stream) waits, and work queued there from now on sees the
+     * result. This thread then waits only until the daemon has queued the work that makes the
+     * result: for the other members' calls, and for the data of other nodes. If the daemon dies
+     * after the wait has returned OK, the stream may see only part of the result; the next call
+     * tells of the death. This field changes nothing for a request with buffers on the host. */
     pace_device device;
     void* stream;
 
@@ -749,7 +755,7 @@ typedef struct pace_wait_options {
     { (uint32_t)sizeof(pace_wait_options), 0, {0, 0}, NULL, 0, NULL, 0 }
 
 /* Waits until the request has ended, and collects it: the handle is then void. timeout_ms: 0 looks
- * once, PACE_FOREVER waits without limit. options may be NULL, and so may ret_info; its status is
+ * once, PACE_FOREVER waits without limit. options and ret_info may be NULL. ret_info->status is
  * written whatever this returns, the rest when the request is collected. Spins shortly before it
  * sleeps.
  *
@@ -758,29 +764,30 @@ typedef struct pace_wait_options {
  * filled and the request collected. Every request ends exactly once, also when the daemon dies
  * (E_DAEMON_GONE). Threads: any; several may wait, each for its own request. Blocks: at most
  * timeout_ms; with 0 as pace_request_test. Fails with: E_INVALID (an argument or option is wrong;
- * not collected), E_HANDLE (never made, or collected already, by when its result is where it
- * belongs), E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and
- * how the request failed: E_REFUSED, E_MISMATCH (workers disagree about verb, types or lengths),
+ * not collected), E_HANDLE (never made, or collected already; its result is then where it belongs),
+ * E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and how the
+ * request failed: E_REFUSED, E_MISMATCH (workers disagree about verb, types or lengths),
  * E_DAEMON_GONE, or another fault. ret_info->status tells the two apart: it is PACE_PENDING of a
  * request that has not been collected.
  *
- * Of a request that has lasted for ten seconds (the daemon's setting wait_notice_ms) the message of
+ * Once a request has lasted for ten seconds (the daemon's setting wait_notice_ms), the message of
  * TIMEOUT, INTERRUPTED and PENDING says for whom it waits, or for what. */
 PACE_API pace_status pace_request_wait(pace_session* session, pace_request request,
                                        int64_t timeout_ms, const pace_wait_options* options,
                                        pace_request_info* ret_info, pace_error* error);
 
-/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT. Blocks: no; of a request
- * that has ended, as long as it takes to add an average with keep_local or to copy what is staged
- * (a gigabyte: a few tenths of a second). Who may not wait for that uses pace_request_wait with a
- * timeout: it works a piece at a time until that has passed. */
+/* As pace_request_wait with timeout 0, but PENDING instead of TIMEOUT. Blocks: no, while the
+ * request is in flight; once it has ended, as long as it takes to add an average with keep_local or
+ * to copy staged memory (a gigabyte: a few tenths of a second). A caller that may not wait for that
+ * uses pace_request_wait with a timeout, which works a piece at a time until the timeout has
+ * passed. */
 PACE_API pace_status pace_request_test(pace_session* session, pace_request request,
                                        const pace_wait_options* options,
                                        pace_request_info* ret_info, pace_error* error);
 
-/* As pace_request_wait, of the first to end of `count` requests (1 .. 64): collects that one, and
- * writes its handle, void by now, to *ret_request. The others stay as they are. Each may be waited
- * for elsewhere, too: whoever comes second is told E_HANDLE.
+/* As pace_request_wait, for the first of `count` requests (1 .. 64) that ends: collects that one,
+ * and writes its handle, void by now, to *ret_request. The others stay as they are. Another thread
+ * may wait for the same requests: the wait that comes second fails with E_HANDLE.
  *
  * Returns: as pace_request_wait; *ret_request is written exactly when ret_info->status is not
  * PACE_PENDING. Fails also with: E_HANDLE (any of them was never made, or is collected already;
@@ -792,10 +799,10 @@ PACE_API pace_status pace_request_wait_any(pace_session* session, const pace_req
                                            pace_request* ret_request, pace_request_info* ret_info,
                                            pace_error* error);
 
-/* As pace_request_wait, of whichever of the session's requests has ended first: collects it, and
- * writes its handle, void by now, to *ret_request. options->local_iteration is for averages with
- * keep_local alone. A request that another thread waits for may be taken from it, which is told
- * E_HANDLE then: use either the one or the other.
+/* As pace_request_wait, for the session's request that ends first: collects it, and writes its
+ * handle, void by now, to *ret_request. options->local_iteration is for averages with keep_local
+ * alone. This call may collect a request for which another thread waits; that thread's wait then
+ * fails with E_HANDLE. Use either this call or waits for single requests.
  *
  * Returns: as pace_request_wait; *ret_request is written exactly when ret_info->status is not
  * PACE_PENDING. Fails also with: E_NOT_FOUND (no request is in flight or waits to be collected; at
@@ -804,11 +811,12 @@ PACE_API pace_status pace_session_next(pace_session* session, int64_t timeout_ms
                                        const pace_wait_options* options, pace_request* ret_request,
                                        pace_request_info* ret_info, pace_error* error);
 
-/* Asks that the request end as CANCELED. One that is in an exchange already, or has ended, ends in
- * the ordinary way: wait for it in either case. (An exchange among several nodes has begun for a
- * node as soon as its own members have called; it then waits for the others'.) Threads: any.
- * Blocks: no.  Fails with: E_HANDLE (also of one that has been collected meanwhile), E_DAEMON_GONE,
- * E_LIMIT (the daemon does not read; the request is in flight still: try again). */
+/* Asks that the request end as CANCELED. A request that is in an exchange already, or has ended,
+ * ends in the ordinary way: wait for it in either case. (An exchange among several nodes has begun
+ * for a node as soon as the node's own members have called; the node then waits for the other
+ * nodes' members.) Threads: any. Blocks: no. Fails with: E_HANDLE (also of one that has been
+ * collected meanwhile), E_DAEMON_GONE, E_LIMIT (the daemon does not read; the request is in flight
+ * still: try again). */
 PACE_API pace_status pace_request_cancel(pace_session* session, pace_request request,
                                          pace_error* error);
 
@@ -820,8 +828,9 @@ PACE_API pace_status pace_request_cancel(pace_session* session, pace_request req
  * must stay untouched until the request has ended; those beside them are free, also for other
  * requests. Results come where the slices are, or where pace_call.results says.
  *
- * pace_average is for whoever is ready. pace_residual_save and pace_residual_load are a worker's
- * own affair. The others are for all members of the job: every worker calls them in the same order.
+ * pace_average is for the workers that are ready. pace_residual_save and pace_residual_load concern
+ * one worker. The other verbs are for all members of the job: every worker calls them in the same
+ * order.
  *
  * Owns: the caller collects *ret_request with pace_request_wait, _test or pace_session_next.
  * Threads: any.  Blocks: no; if the session lost its daemon, until it has reconnected or connect_ms
@@ -853,22 +862,24 @@ typedef struct pace_call {
     uint32_t struct_size; /* of the options that it is first in */
     uint32_t flags;       /* 0 */
     uint64_t iteration;   /* the worker's step: its own count (pace_average, pace_reduce), its clock
-                             (pace_push, pace_pull). The others take no   notice of it */
+                             (pace_push, pace_pull). The others take no notice of it */
     uint64_t user_data;   /* anything; pace_request_info tells it with the end */
 
-    /* Of buffers on a GPU: the contents are made on this stream (a cudaStream_t or CUstream; NULL:
-     * the device's default stream) of this GPU, which must be theirs. The call takes them when the
-     * stream has come to where it is now. Neither this process nor the device waits for that. What
-     * is queued after the call and before the request has ended must not touch them. All zero: the
-     * default stream of the buffers' GPU; for buffers on the host it must be. */
+    /* For buffers on a GPU: their contents are made on this stream (a cudaStream_t or CUstream;
+     * NULL: the device's default stream) of this GPU, which must be the buffers' own. The call
+     * takes the contents when the stream has come to where it is now. Neither this process nor the
+     * device waits for that. Work that is queued after the call and before the request has ended
+     * must not touch the buffers. All zero: the default stream of the buffers' GPU. For buffers on
+     * the host both fields must be zero. */
     pace_device device;
     void* stream;
 
     /* Where the result goes instead of to the slices, which the call then only reads:
-     * `result_count` slices, which is the call's count; each has the type and length of the one in
-     * its place, and meets no other slice of the call. NULL: in place. Not with keep_local. A call
-     * that fails leaves what it read as it was, and its results undefined. Read during the call.
-     * Others than pace_average, pace_reduce and pace_sync take none. */
+     * `result_count` slices, which is the call's count. Each has the type and length of the call's
+     * slice with the same index, and overlaps no other slice of the call. NULL: in place. Not with
+     * keep_local. A call that fails leaves the slices that it read as they were, and its results
+     * undefined. The list is read during the call. Only pace_average, pace_reduce and pace_sync
+     * take results. */
     const pace_slice* results;
     size_t result_count;
 
@@ -897,15 +908,15 @@ typedef struct pace_average_options {
     int32_t order; /* pace_order; all workers give the same */
 
     /* 1: the trainer keeps its buffers and goes on with its steps while a copy of them is averaged.
-     * What it has changed meanwhile is kept: when the request is collected, the average minus the
-     * copy is added to the buffers, by the thread that collects it; nobody else may write them
-     * during that call. A call whose time ends first adds a piece of it, or several, and returns
-     * TIMEOUT: the next one goes on there. One that only looks adds all. The copy is made in the
-     * call, which blocks for that, and the first time also for an exchange with the daemon; it
-     * stays for the next time, twice the size of the buffers. Only while such a request is in
-     * flight may what it names be written. pace_wait_options.local_iteration tells how far the
-     * worker has come, and info.iteration then is the group's newest and the steps since. Not
-     * together with an order. */
+     * The changes that it makes meanwhile are kept: when the request is collected, the thread that
+     * collects it adds the average minus the copy to the buffers. No other thread may write them
+     * during that call. A wait whose time ends first adds one piece or several, and returns
+     * TIMEOUT; the next wait goes on from there. A call that only looks adds all. The copy is made
+     * in the call of pace_average, which blocks for that, and the first time also for an exchange
+     * with the daemon. The copy stays for the next time and takes twice the size of the buffers. No
+     * other kind of request allows its slices to be written while it is in flight.
+     * pace_wait_options.local_iteration tells how far the worker has come, and info.iteration is
+     * then the group's newest plus the steps since the call. Not together with an order. */
     uint32_t keep_local;
 } pace_average_options;
 
@@ -921,23 +932,24 @@ PACE_API pace_status pace_average(pace_session* session, const pace_slice* slice
 
 /* Tells the controller, at the start of a step, that the next verb of this worker will be
  * pace_average with this iteration, on buffers of the same types and lengths as its last
- * pace_average: its group forms while it computes, from 7/8 of the usual time of its steps on, and
- * pace_average begins to exchange at once. The buffers may be written meanwhile. Nothing need be
- * collected, and it is only a hint: it is ignored before the first pace_average, in a step whose
- * length is not known yet, while a request is in flight, and if the daemon is gone. Whoever comes
- * too late is not waited for: its group forms anew without it. Another verb, another iteration or a
- * worker's death take it back. Threads: any. Blocks: no. Fails with: E_VERB (the job does not
- * average in groups). Source: Luo et al., Prague, ASPLOS 2020, section 4.1. */
+ * pace_average. The worker's group then forms while it computes, from 7/8 of the usual time of its
+ * steps on, and pace_average begins to exchange at once. The buffers may be written meanwhile.
+ * Nothing need be collected. The announcement is only a hint: it is ignored before the first
+ * pace_average, in a step whose length is not known yet, while a request is in flight, and if the
+ * daemon is gone. A group does not wait for a worker that comes too late, but forms again without
+ * it. Another verb, another iteration or the worker's death take the announcement back. Threads:
+ * any. Blocks: no. Fails with: E_VERB (the job does not average in groups). Source: Luo et al.,
+ * Prague, ASPLOS 2020, section 4.1. */
 PACE_API pace_status pace_announce(pace_session* session, uint64_t iteration, pace_error* error);
 
-/* Of an average that was called with an order: the first, or last, `elements` of its buffers are
+/* For an average that was called with an order: the first, or last, `elements` of its buffers are
  * ready, and will not be written again before the request has ended. Their exchange with other
- * nodes begins at once, in pieces of 4 MiB, while the rest is computed. Of less than was said
- * before, does nothing; all elements must be ready before the request can end. A worker of whom
- * nothing has become ready for a second, while its group waits, is left to a later group. Does
- * nothing to a request that has ended. Threads: any.  Blocks: no.  Fails with: E_HANDLE, E_INVALID
- * (more elements than there are; the call had no order), E_LIMIT (the daemon has not taken the last
- * 64 calls yet: say it again). */
+ * nodes begins at once, in pieces of 4 MiB, while the rest is computed. A number below one given
+ * before does nothing; all elements must be ready before the request can end. If no more of a
+ * worker's elements become ready for a second, while its group waits, the worker is left to a later
+ * group. Does nothing to a request that has ended. Threads: any. Blocks: no. Fails with: E_HANDLE,
+ * E_INVALID (more elements than there are; the call had no order), E_LIMIT (the daemon has not
+ * taken the last 64 calls yet: say it again). */
 PACE_API pace_status pace_request_ready(pace_session* session, pace_request request,
                                         uint64_t elements, pace_error* error);
 
@@ -969,10 +981,10 @@ typedef struct pace_reduce_options {
  * which they travel (compression), and of late gradients whose sum at one worker its type does not
  * hold; a sum may exceed its type, at the end or within a node.
  *
- * A worker whose model lacks rounds, because it, its daemon or its node's connection was away, is
- * never let in with it: its call ends as STALE, and pace_broadcast gives it the model of another,
- * or E_NOT_FOUND if no worker has got one by pace_broadcast. Who was told that may go on with its
- * own parameters: its next call takes part.
+ * A model lacks rounds if its worker, the worker's daemon or the node's connection was away. A
+ * worker with such a model takes no part: its call ends as STALE. pace_broadcast then gives it the
+ * model of another worker, or fails with E_NOT_FOUND if no worker has got one by pace_broadcast. A
+ * worker that was told E_NOT_FOUND may go on with its own parameters: its next call takes part.
  *
  * With a quorum other than all, a round goes on as soon as the quorum has called. A worker that
  * calls after that is late: it gets at once the sum of the rounds that it missed, in order
@@ -980,17 +992,17 @@ typedef struct pace_reduce_options {
  * accumulate) or is lost (drop). So all workers apply the same results in the same order, some of
  * them several at a time. Each step is one call that names all of its buffers, since one decision
  * is made for them together; every call names buffers of the same types and lengths. Parameters
- * then differ by rounding at most: pace_sync and pace_broadcast make them equal again, and what a
- * worker had missed until then and not been given is forgotten. A worker that joins such a job
- * while it is under way calls pace_broadcast first: its model lacks rounds, and until then every
- * other verb ends as STALE. A call that is canceled after its gradient was taken still counts in
- * that round; a barrier or broadcast counts as a round for quorum.staleness_max. Source: Li et al.,
- * PPoPP 2020.
+ * then differ by rounding at most. pace_sync and pace_broadcast make them equal again; the sums
+ * that a worker had missed until then, and had not been given, are dropped. A worker that joins
+ * such a job while it is under way calls pace_broadcast first: its model lacks rounds, and until
+ * then every other verb ends as STALE. A call that is canceled after its gradient was taken still
+ * counts in that round. A barrier or broadcast counts as a round for quorum.staleness_max. Source:
+ * Li et al., PPoPP 2020.
  *
  * With a top-k compression, the result holds the largest elements of the sum and is 0 elsewhere
- * (info.entries tells how many); what was cut is kept by the daemon and added to later gradients.
- * Every member gets bit-identical results here too. Where dense is faster it is used, and
- * info.dense says so. Source: Zhao et al., SparDL.
+ * (info.entries tells how many). The daemon keeps the elements that were cut and adds them to later
+ * gradients. Every member gets bit-identical results here too. A dense exchange is used where it is
+ * faster, and info.dense says so. Source: Zhao et al., SparDL.
  *
  * Fails also with E_REFUSED at its end: reduce.reject_nonfinite is set, and a gradient holds an
  * infinity or a NaN, or, with compression f16 or bf16, an element that is infinite as that type. */
@@ -1013,9 +1025,10 @@ typedef struct pace_broadcast_options {
  * newcomer's first broadcast gives it the buffers of a healthy worker instead, and info.iteration
  * says at which iteration: those of that worker's latest broadcast, or, if it has made none with
  * its daemon, those that it averages. If no worker has any, it ends as E_NOT_FOUND; before the
- * first round, it waits for all as ever. If no other worker is there, it keeps what it has. In the
- * server family what everyone gets becomes the model, and a newcomer's first broadcast gives it the
- * model; so does anyone's when that is a checkpoint's (pace_checkpoint). */
+ * first round, it waits for all workers as usual. If no other worker is there, the newcomer keeps
+ * what it has. In the server family, the buffers that everyone gets become the model, and a
+ * newcomer's first broadcast gives it the model. When the model is that of a checkpoint again
+ * (pace_checkpoint), any worker's broadcast gives it the model. */
 PACE_API pace_status pace_broadcast(pace_session* session, const pace_slice* slices, size_t count,
                                     const pace_broadcast_options* options,
                                     pace_request* ret_request, pace_error* error);
@@ -1060,15 +1073,16 @@ typedef struct pace_push_options {
     { PACE_CALL_INIT(pace_push_options), 0, 0, 0, 0 }
 
 /* Adds an update of this worker, computed in its step `clock` (0, 1, ...), to the model, as
- * server.rate says (server family). The update is dense, all of the model's elements or a range of
- * them, or sparse, indices and values; it costs what it has of elements. It is taken into the
- * daemon's memory at once, and the buffers are free when the request ends, which waits for nobody,
- * unless four earlier updates of this worker have not arrived at all shards. An update counts in
- * all of the model or in none. It is lost if the daemon dies before it has arrived.
+ * server.rate says (server family). The update is dense (all of the model's elements or a range of
+ * them) or sparse (indices and values); its cost depends on the number of its elements. It is taken
+ * into the daemon's memory at once, and the buffers are free when the request ends. The request
+ * waits for no other worker, but it does wait while four earlier updates of this worker have not
+ * arrived at all shards. An update counts in all of the model or in none. It is lost if the daemon
+ * dies before it has arrived.
  *
  * A push of a step whose update has been taken before ends as OK too, and changes nothing:
- * info.contributor_count is then 0, else 1, and info.iteration the worker's next step. So one whose
- * end was not heard of (E_DAEMON_GONE) may be repeated.
+ * info.contributor_count is then 0, else 1, and info.iteration the worker's next step. A push whose
+ * end is unknown (E_DAEMON_GONE) may therefore be repeated.
  *
  * Fails also, at its end, with E_REFUSED: a buffer is not of PACE_F32, a range or an index lies
  * outside of the model, indices do not rise; STALE: the worker was suspended or is new, or the
@@ -1087,13 +1101,13 @@ typedef struct pace_pull_options {
 #define PACE_PULL_OPTIONS_INIT \
     { PACE_CALL_INIT(pace_pull_options), 0 }
 
-/* Fills the buffers with the model, or a range of it, for this worker's step `clock`: as soon as
- * the slowest worker is near enough (see the policies), all of it as it was at one moment: of every
- * update all or nothing, and this worker's own that it has pushed before. Called before the push of
- * the step before, it is a prefetch, which lacks that step's update and may wait for it. A worker
- * pulls when its copy is too old, that is, when the last pull's info.slowest_clock +
- * server.staleness < clock. info.version is the model's, which grows. A model that nobody has
- * broadcast is zero at first.
+/* Fills the buffers with the model, or a range of it, for this worker's step `clock`, as soon as
+ * the slowest worker is near enough (see the policies). All elements are as they were at one
+ * moment: they have all of an update or none of it, and all updates that this worker has pushed
+ * before. A pull that is called before the push of the step before is a prefetch, which lacks that
+ * step's update and may wait for it. A worker pulls when its copy is too old, that is, when the
+ * last pull's info.slowest_clock + server.staleness < clock. info.version is the model's, which
+ * grows. A model is zero until a worker has broadcast one.
  *
  * Fails also, at its end, with E_REFUSED (a buffer is not of PACE_F32, the range lies outside of
  * the model, a clock beyond the step after the last one pushed), STALE (the model is lost with a
@@ -1115,13 +1129,14 @@ typedef struct pace_checkpoint_options {
 
 /* Has the daemons save the model to their disks, with all updates that this worker has pushed
  * before, and ends when that is durable, on server.checkpoint_copies nodes each. Other pushes and
- * pulls go on meanwhile; all who ask while one is written get the same next one. info.version is
- * the model's in it. From the newest whole checkpoint a model that is lost with a node goes on, or
- * another job, later (server.restore). Calls that are under way then, pushes, and pulls for steps
- * that the checkpoint has not, end as STALE, until the worker has called pace_broadcast or such a
- * pull. Older ones are removed. The clocks are saved too: info.iteration tells each worker where to
- * go on. What is written is in the folder that the daemons' setting `checkpoints` names; while it
- * is written, a node needs memory for a copy of its shards.
+ * pulls go on meanwhile; all workers that ask while a checkpoint is written get the same next one.
+ * info.version is the version of the model in it. A model that is lost with a node goes on from the
+ * newest whole checkpoint; another job can start from it later (server.restore). When a model goes
+ * on so, calls that are under way, pushes, and pulls for steps that the checkpoint lacks end as
+ * STALE, until the worker has called pace_broadcast or a pull for a step that it has. Older
+ * checkpoints are removed. The clocks are saved too: info.iteration tells each worker where to go
+ * on. The files are in the folder that the daemons' setting `checkpoints` names. While a node
+ * writes them, it needs memory for a copy of its shards.
  *
  * Fails also with E_VERB (the job has no parameter server); at its end with E_DISK (a node has no
  * such folder, no room there or a broken disk; the message names it: older checkpoints and the
@@ -1139,10 +1154,10 @@ typedef struct pace_residual_options {
 
 /* Writes what a top-k compression still owes to later rounds into the buffers, for a checkpoint:
  * one PACE_F32 buffer for each buffer of the pace_reduce that it belongs to, of the same counts;
- * zeros before the first one. With topk.hierarchy node the first of a node's workers gets what the
- * node owes and the others zeros, with flat each its own. No other worker need call. Fails also
- * with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another type, named). Of
- * buffers of other counts than any pace_reduce had nothing is owed. */
+ * zeros before the first one. With topk.hierarchy node, the first of a node's workers gets what the
+ * node owes, and the others get zeros; with flat, each worker gets its own. No other worker need
+ * call. Fails also with: E_VERB (the job has no top-k compression), E_INVALID (a buffer of another
+ * type, named). Buffers of other counts than any pace_reduce had get zeros. */
 PACE_API pace_status pace_residual_save(pace_session* session, const pace_slice* slices,
                                         size_t count, const pace_residual_options* options,
                                         pace_request* ret_request, pace_error* error);
