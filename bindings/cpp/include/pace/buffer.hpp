@@ -39,12 +39,12 @@ struct memory final : counted {
 
 // A buffer whose type of elements is known at run time. Made by a session; move-only.
 //
-// Owns its memory together with slices of it and requests that name it: the last of them gives it
-// back to the daemon, which blocks for one exchange with the daemon. Memory of the trainer's own
-// (session::import_memory) must stay until then. Elements may be read and written freely, except
-// while a request that names them is in flight. A const buffer is one that is not moved or freed;
-// its elements are not const, as those of std::unique_ptr<T[]>. Threads: any; one object by one
-// thread at a time, apart from const members.
+// The buffer, slices of it and requests that name it own the memory together. The last of them
+// gives the memory back to the daemon, which blocks for one exchange with the daemon. Memory of the
+// trainer's own (session::import_memory) must stay until then. Elements may be read and written
+// freely, except while a request that names them is in flight. A const buffer is one that is not
+// moved or freed; its elements are not const, as those of std::unique_ptr<T[]>. Threads: any; one
+// object by one thread at a time, apart from const members.
 class any_buffer {
   public:
     any_buffer() noexcept = default;
@@ -62,7 +62,7 @@ class any_buffer {
     // is freed.
     void* data() const noexcept { return session() != nullptr ? memory_->data : nullptr; }
 
-    // The elements as a T. None where they are of another type, on a GPU, or freed.
+    // The elements, of type T. The span is empty if they are of another type, on a GPU, or freed.
     template <class T>
     span<T> elements() const noexcept {
         if (data() == nullptr || memory_->type != element_of<T> || !memory_->is_host) return {};
@@ -73,7 +73,7 @@ class any_buffer {
     // bounds.
     pace::slice slice(std::uint64_t first, std::uint64_t count = PACE_REST) const noexcept;
 
-    // What libpace tells of it. Blocks: no. Fails with: handle, invalid.
+    // The buffer's description by libpace. Blocks: no. Fails with: handle, invalid.
     result<buffer_info> info(nothrow_t) const noexcept {
         buffer_info told;
         pace_error error;
@@ -91,13 +91,15 @@ class any_buffer {
         return pace::tensor(managed, major);
     }
 
-    // Gives the memory back now, whoever else keeps it; tensors of it stay good. Blocks: for one
-    // exchange with the daemon. Fails with: invalid, while a request that is in flight names it.
+    // Gives the memory back now, even if slices or requests still own it; tensors of it stay good.
+    // Blocks: for one exchange with the daemon. Fails with: invalid, while a request that is in
+    // flight names it.
     result<void> free(nothrow_t) noexcept { return give_back(pace_buffer_free); }
 
-    // The same, but waits for nobody: there is no buffer at once, and its memory goes with the next
-    // call of the session that makes or frees one, after the requests that name it. Memory of the
-    // trainer's own must stay until these are collected, on a GPU until then. Blocks: no.
+    // As free(), but does not wait: this object has no buffer at once. Its memory is freed by the
+    // next call of the session that makes or frees a buffer, after the requests that name it.
+    // Memory of the trainer's own must stay until these requests are collected; on a GPU, until the
+    // buffer is freed. Blocks: no.
     result<void> release(nothrow_t) noexcept { return give_back(pace_buffer_release); }
 
 #if defined(__cpp_exceptions)
@@ -151,7 +153,7 @@ class buffer : public any_buffer {
 
     // The first element's address, as any_buffer's.
     T* data() const noexcept { return static_cast<T*>(any_buffer::data()); }
-    // The elements; none on a GPU, where data() is a device pointer, and none once freed.
+    // The elements. The span is empty on a GPU, where data() is a device pointer, and once freed.
     span<T> elements() const noexcept { return any_buffer::elements<T>(); }
     // The ends of elements().
     T* begin() const noexcept { return elements().data(); }

@@ -43,7 +43,7 @@ inline std::uint16_t half_bits(float number) noexcept {
     const std::uint32_t bits = bits_of(number);
     const std::uint32_t sign = bits >> 16U & 0x8000U;
     const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-    if (magnitude > 0x7F800000U)  // a NaN stays one, and quiet
+    if (magnitude > 0x7F800000U)  // a NaN stays a quiet NaN
         return static_cast<std::uint16_t>(sign | 0x7E00U | (magnitude >> 13U & 0x3FFU));
     if (magnitude >= 0x477FF000U) return static_cast<std::uint16_t>(sign | 0x7C00U);
     if (magnitude >= 0x38800000U)  // normal: the exponent's bias goes from 127 to 15
@@ -110,7 +110,7 @@ struct bf16 {
 
 static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2, "elements of buffers have two bytes");
 
-// element_of<T>: the type of pace.h whose elements are T. Only these five have one.
+// element_of<T>: the type of pace.h whose elements are T. It exists for these five types only.
 template <class T>
 struct element_traits;
 template <>

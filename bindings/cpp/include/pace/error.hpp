@@ -28,7 +28,7 @@ class error : public std::runtime_error {
     failure why_;
 };
 
-// What is thrown for one status. A status that a later libpace adds is thrown as an error itself.
+// The exception for one status. A status that a later libpace adds is thrown as pace::error.
 template <status Which>
 class error_of : public error {
   public:

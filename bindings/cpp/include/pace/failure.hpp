@@ -13,8 +13,8 @@ struct nothrow_t {
 };
 inline constexpr nothrow_t nothrow{};
 
-// What pace_error says, and the end of the request where one has ended. Trivially copyable; owns
-// nothing.
+// The contents of a pace_error, and the end of the request if one has ended. Trivially copyable;
+// owns nothing.
 class failure {
   public:
     explicit failure(const pace_error& error) noexcept : error_(error) {}
@@ -28,8 +28,8 @@ class failure {
     const char* message() const noexcept { return error_.message; }
     // The argument, field or option that is wrong: "topk.density"; or "".
     const char* argument() const noexcept { return error_.argument; }
-    // Whether a request has ended this way. Otherwise the call itself failed, and a request that it
-    // waited for is in flight still.
+    // Whether a request has ended this way. Otherwise the call itself failed, and a request for
+    // which it waited is still in flight.
     bool has_ended() const noexcept { return info_.status != PACE_PENDING; }
     // How the request ended. Its status is PACE_PENDING where none has.
     const request_info& info() const noexcept { return info_; }

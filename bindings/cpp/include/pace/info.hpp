@@ -1,5 +1,6 @@
-// info: what requests, sessions and buffers tell of themselves. Each is the struct of pace.h, whose
-// comments say which fields a verb sets, with typed readings of its enumerations and flags.
+// info: what requests, sessions and buffers tell of themselves. Each is the struct of pace.h with
+// typed readings of its enumerations and flags. The comments of pace.h say which fields a verb
+// sets.
 #pragma once
 
 #include <pace.h>
@@ -11,7 +12,7 @@
 
 namespace pace {
 
-// What the buffers of a request hold whose daemon was gone before it could tell the end.
+// What a request's buffers hold if its daemon was gone before it could tell how it ended.
 enum class contents : std::int32_t {
     as_called = PACE_CONTENTS_AS_CALLED,
     torn = PACE_CONTENTS_TORN,

@@ -14,8 +14,8 @@
 namespace pace {
 namespace detail {
 
-// What a call names besides one slice: the slices for pace.h, results after operands, and the
-// memory of each.
+// The operands of a call that names more than one slice: the slices for pace.h, operands before
+// results, and the memory of each.
 class many_slices final : public counted {
   public:
     // Empty where this process has no memory left.
@@ -42,8 +42,8 @@ class many_slices final : public counted {
 }  // namespace detail
 
 // A buffer, a slice, or several, which count as one vector in the order given:
-// session.reduce({weights, bias.slice(0, 10)}). Refers to what it is made of, so it is only good as
-// an argument.
+// session.reduce({weights, bias.slice(0, 10)}). An object refers to the buffers and slices that it
+// is made of, so use it only as an argument.
 class operands {
   public:
     operands(const any_buffer& one) noexcept

@@ -74,7 +74,7 @@ class option {
     }
 
   private:
-    // A number past the greatest of pace.h is past every option's bound, too.
+    // A number beyond the range of pace_option is beyond every option's bounds, too.
     template <class Number>
     static std::int64_t whole(Number number) noexcept {
         constexpr auto greatest = std::numeric_limits<std::int64_t>::max();

@@ -16,8 +16,8 @@
 //     session.leave();
 //
 // Failures are exceptions, a class for each status (error.hpp). Every call that can fail has a
-// second form, whose first argument is pace::nothrow, that returns a pace::result and throws
-// nothing; under -fno-exceptions it is the only one.
+// second form, which takes pace::nothrow as its first argument, returns a pace::result and throws
+// nothing. Under -fno-exceptions only this form exists.
 #pragma once
 
 #include <pace/buffer.hpp>

@@ -30,11 +30,11 @@ class json_text {
 };
 
 // A JSON document. `what`: "options" or "policies" (lists of objects), "versions" (an object),
-// "status" (the cluster). `endpoint`: none asks this library alone, which knows no status; else the
-// daemon there is asked, as session_options::endpoint names it, and "" is the one that a session
-// without an endpoint finds. Threads: any. Blocks: with an endpoint at most ten seconds for
-// connecting and ten for the answer, else no. Fails with: invalid, and with an endpoint as
-// session::open().
+// "status" (the cluster). `endpoint`: without one, only this library is asked, which knows no
+// status. Otherwise the daemon at that endpoint is asked; endpoints are those of session_options,
+// and "" is the daemon that a session without an endpoint finds. Threads: any. Blocks: with an
+// endpoint at most ten seconds for connecting and ten for the answer, else no. Fails with: invalid,
+// and with an endpoint as session::open().
 inline result<json_text> query(nothrow_t, const char* what,
                                const char* endpoint = nullptr) noexcept {
     char* text = nullptr;

@@ -1,5 +1,4 @@
-// reference: counted ownership of what several objects keep alive, which can be made without
-// exceptions.
+// reference: counted ownership of an object that several others keep alive, without exceptions.
 #pragma once
 
 #include <atomic>
@@ -36,7 +35,7 @@ class reference {
     }
     reference(const reference& other) noexcept : reference(other.object_) {}
     reference(reference&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-    // From a reference to what derives from T.
+    // From a reference to a class that derives from T.
     template <class Derived>
     reference(const reference<Derived>& other) noexcept : reference(other.get()) {}
     reference& operator=(reference other) noexcept {
@@ -47,7 +46,7 @@ class reference {
         if (object_ != nullptr && object_->let_go()) delete object_;
     }
 
-    // Owns an object as well; only of a reference that owns none.
+    // Becomes an owner of `object`. This reference must own no object yet.
     void set(T* object) noexcept {
         object_ = object;
         if (object_ != nullptr) object_->keep();

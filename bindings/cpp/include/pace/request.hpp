@@ -13,7 +13,7 @@ namespace pace {
 
 // How a request is waited for.
 struct wait_options {
-    // Of an average with keep_local: the iteration that the worker has reached by now; 0: no step
+    // For an average with keep_local: the iteration that the worker has reached by now; 0: no step
     // since the call.
     std::uint64_t local_iteration = 0;
     // Room that is filled with the exchange's members, by rank; request_info::member_listed tells
@@ -43,8 +43,8 @@ inline pace_wait_options raw_of(const wait_options& how) noexcept {
     return raw;
 }
 
-// A time for pace.h: whole milliseconds, rounded up. A negative time is none, one past three
-// million centuries is for ever.
+// A time for pace.h: whole milliseconds, rounded up. A negative time counts as 0, a time above
+// three million centuries as PACE_FOREVER.
 template <class Rep, class Period>
 std::int64_t milliseconds_of(std::chrono::duration<Rep, Period> time) noexcept {
     const std::chrono::duration<double, std::milli> real = time;
@@ -60,11 +60,11 @@ std::int64_t milliseconds_of(std::chrono::duration<Rep, Period> time) noexcept {
 // wait(), wait_for() or test() that finds the end collects it. Keeps the session, and the memory
 // that it names, until it is destroyed or assigned to.
 //
-// Its destructor, and an assignment to it, cancel a request that has not been collected and wait
-// until it has ended, so that its buffers are free afterwards, as that of std::jthread does. It
-// blocks as long as that takes: at once where the request is not in an exchange yet, else until the
-// exchange has ended, for which the other members must have called or be found dead. release() lets
-// go without that.
+// The destructor cancels a request that has not been collected and waits until it has ended, so
+// that its buffers are free afterwards. An assignment to the object does the same. A request that
+// is not in an exchange yet ends at once. Otherwise the wait lasts until the exchange has ended,
+// for which the other members must have called or be found dead. release() lets go of the request
+// without waiting.
 //
 // Threads: one object by one thread at a time; but cancel() and ready() also while another thread
 // waits.
@@ -121,9 +121,9 @@ class request {
         return end;
     }
 
-    // Asks that the request end as canceled. One that is in an exchange ends in the ordinary way:
-    // wait for it in either case. One that has ended is left alone. Blocks: no. Fails with:
-    // daemon_gone, limit (the daemon does not read: try again).
+    // Asks that the request end as canceled. A request that is in an exchange ends in the ordinary
+    // way: wait for it in either case. A request that has ended is left alone. Blocks: no. Fails
+    // with: daemon_gone, limit (the daemon does not read: try again).
     result<void> cancel(nothrow_t) const noexcept {
         pace_error error;
         const pace_status outcome = pace_request_cancel(session(), raw_, &error);
@@ -131,9 +131,9 @@ class request {
         return {};
     }
 
-    // Of an average with an order: so many of the first, or last, elements are ready and will not
-    // be written again. Blocks: no. Fails with: invalid, handle, limit (the daemon has not taken
-    // the last 64 calls yet: say it again).
+    // For an average with an order: the first, or last, `elements` are ready and will not be
+    // written again. Blocks: no. Fails with: invalid, handle, limit (the daemon has not taken the
+    // last 64 calls yet: say it again).
     result<void> ready(nothrow_t, std::uint64_t elements) const noexcept {
         pace_error error;
         if (pace_request_ready(session(), raw_, elements, &error) != PACE_OK) return failure(error);
@@ -148,7 +148,7 @@ class request {
         return info;
     }
     request_info wait(const wait_options& how) { return wait(nothrow, how).value(); }
-    // Nothing when the time has passed; the request is in flight still.
+    // Nothing when the time has passed; the request is then still in flight.
     template <class Rep, class Period>
     [[nodiscard]] std::optional<request_info> wait_for(std::chrono::duration<Rep, Period> time,
                                                        const wait_options& how = {}) {
@@ -170,7 +170,7 @@ class request {
     }
 
     // Lets go of the request, which stays in flight until session::next() collects it or the
-    // session is freed. Buffers that it names are then not freed before, and memory of the
+    // session is freed. Buffers that it names are not freed before then, and memory of the
     // trainer's own must stay. Gives the handle of pace.h.
     pace_request release() noexcept {
         is_collected_ = true;
@@ -228,13 +228,13 @@ class request {
     bool is_collected_ = true;
 };
 
-// What session::next() and wait_any() found: a request that has ended, and its end.
+// The result of session::next(): a request that has ended, and its end.
 class completion {
   public:
     completion(pace_request raw, result<request_info> end) noexcept
         : raw_(raw), end_(std::move(end)) {}
 
-    // Whether it is that request's.
+    // Whether this is the end of `which`.
     bool is_of(const request& which) const noexcept {
         return raw_.session == which.raw().session && raw_.id == which.raw().id;
     }

@@ -1,5 +1,4 @@
-// result: a value, or the failure that there is instead of one; as std::expected, which C++17
-// lacks.
+// result: a value or a failure, as in std::expected, which C++17 lacks.
 #pragma once
 
 #include <pace/error.hpp>
@@ -10,8 +9,7 @@
 
 namespace pace {
 
-// What calls with pace::nothrow return. It holds a T or a failure. Move-only values make it
-// move-only.
+// The result of a call with pace::nothrow: a T or a failure. Move-only values make it move-only.
 template <class T>
 class [[nodiscard]] result {
   public:
@@ -43,14 +41,14 @@ class [[nodiscard]] result {
     bool has_value() const noexcept { return has_value_; }
     explicit operator bool() const noexcept { return has_value_; }
 
-    // The value. Only where there is one.
+    // The value. Call it only if there is one.
     T& operator*() & noexcept { return value_; }
     const T& operator*() const& noexcept { return value_; }
     T&& operator*() && noexcept { return std::move(value_); }
     T* operator->() noexcept { return &value_; }
     const T* operator->() const noexcept { return &value_; }
 
-    // The failure. Only where there is no value.
+    // The failure. Call it only if there is no value.
     const failure& error() const noexcept { return failure_; }
     // status::ok where there is a value.
     pace::status status() const noexcept {
@@ -87,7 +85,7 @@ class [[nodiscard]] result {
     bool has_value_;
 };
 
-// Of calls that give nothing.
+// The result of a call that gives no value: success or a failure.
 template <>
 class [[nodiscard]] result<void> {
   public:

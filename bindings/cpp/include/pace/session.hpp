@@ -27,10 +27,10 @@ struct progress {
 
 // A worker's membership in a job, and its verbs. Move-only.
 //
-// The session object, its buffers and its requests keep the session together; the last of them
-// frees it. A session that has not left before ends then as if the worker had died: its job goes on
-// without it, and keeps what a worker that returns would need. So an exception that ends a trainer
-// is safe; a trainer that is done calls leave().
+// The session object, its buffers and its requests own the session together; the last of them frees
+// it. A session that has not left before then ends as if the worker had died: its job goes on
+// without it, and keeps what a worker that returns would need. An exception that ends a trainer is
+// therefore safe. A trainer that is done calls leave().
 //
 // Threads: any, several at a time, apart from moves and free(). Calls on one session are serialized
 // inside. Different sessions are independent. A forked child must not use it, and is told so
@@ -83,9 +83,9 @@ class session : public verbs {
         return {};
     }
 
-    // Frees the session now, whoever else keeps it, and its buffers: their data() is null and their
-    // elements() are none then, and requests end unseen. Blocks: no. Threads: no other call on this
-    // session may run.
+    // Frees the session and its buffers now, even if buffers or requests still own it. The buffers'
+    // data() is then null, their elements() are empty, and requests end without being seen. Blocks:
+    // no. Threads: no other call on this session may run.
     void free() noexcept {
         if (membership_) membership_->free();
     }
@@ -116,10 +116,10 @@ class session : public verbs {
     pace_session* native_handle() const noexcept { return detail::raw_of(membership_); }
 
     // Zeroed memory of `count` elements that the daemon shares, aligned to a page; on a GPU with
-    // device::cuda(n). Where an earlier process of this rank died on this node, it has that one's
-    // contents: buffer_info::is_restored(). Blocks: for one exchange with the daemon, and where the
-    // session lost its daemon, until it has reconnected. Fails with: invalid, limit, memory,
-    // unsupported, not_found (no such GPU), and to reconnect as open().
+    // device::cuda(n). If an earlier process of this rank died on this node, the memory has the
+    // contents that the process left: buffer_info::is_restored(). Blocks: for one exchange with the
+    // daemon, and where the session lost its daemon, until it has reconnected. Fails with: invalid,
+    // limit, memory, unsupported, not_found (no such GPU), and to reconnect as open().
     template <class T>
     result<buffer<T>> make_buffer(nothrow_t, std::uint64_t count, device where = {}) noexcept {
         return typed<T>(make_buffer(nothrow, element_of<T>, count, where));
@@ -165,11 +165,11 @@ class session : public verbs {
         return create(type, count, raw);
     }
 
-    // Waits for whichever of the session's requests ends first, and collects it: a request object
-    // of it then fails with handle. What the request ended with is the completion's. Fails itself
-    // only where none was collected, with: not_found, at once (no request is in flight or waits to
-    // be collected), interrupted, closed. Threads: a request that another thread waits for may be
-    // taken from it; use either the one or the other.
+    // Waits for the session's request that ends first, and collects it: its request object then
+    // fails with handle. The completion tells how the request ended. The call itself fails only if
+    // it collected no request, with: not_found, at once (no request is in flight or waits to be
+    // collected), interrupted, closed. Threads: the call may collect a request for which another
+    // thread waits; use either next() or waits for single requests.
     result<completion> next(nothrow_t, const wait_options& how = {}) noexcept {
         return next(PACE_FOREVER, how);
     }
@@ -181,9 +181,9 @@ class session : public verbs {
     }
 
     // Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that
-    // Pace does depends on it. It may be called at each step: of several calls within a tenth of a
-    // second the first is told. Blocks: no. Fails with: invalid (nothing is given, or a rate or a
-    // total that is not above 0).
+    // Pace does depends on it. It may be called at each step. If there are several calls within a
+    // tenth of a second, only the first is told. Blocks: no. Fails with: invalid (nothing is given,
+    // or a rate or a total that is not above 0).
     result<void> report(nothrow_t, const progress& told) const noexcept {
         pace_progress raw = PACE_PROGRESS_INIT;
         if (told.loss) raw.flags |= static_cast<std::uint32_t>(PACE_PROGRESS_LOSS);
@@ -244,7 +244,7 @@ class session : public verbs {
 
     result<any_buffer> create(element type, std::uint64_t count,
                               const pace_buffer_options& options) noexcept {
-        // The owner comes first: nothing is left to do then that can fail.
+        // The owner is made first, so that no later step can fail.
         detail::reference<detail::memory> made(new (std::nothrow) detail::memory(
             membership_, type, count, device{options.device.type, options.device.id}.is_host()));
         if (!made) return failure(detail::no_memory());

@@ -24,8 +24,8 @@ using span = std::span<T>;
 
 #else
 
-// `size` elements from `data` on, in memory of somebody else. Its layout is that of std::span, so
-// that parts of a program in C++17 and in C++20 may be linked together.
+// `size` elements from `data` on, in memory that it does not own. Its layout is that of std::span,
+// so that parts of a program in C++17 and in C++20 may be linked together.
 template <class T>
 class span {
   public:

@@ -38,9 +38,9 @@ struct dl_managed_tensor_versioned {
 }  // namespace detail
 
 // Owns a DLManagedTensor (major 0) or a DLManagedTensorVersioned (major 1 or more) of one
-// dimension. The memory stays, with its contents, after the buffer and the session are gone; memory
-// of the trainer's own the trainer keeps. Nobody touches it while a request that names the buffer
-// is in flight. Threads: any, one at a time.
+// dimension. The memory stays, with its contents, after the buffer and the session are gone. The
+// trainer keeps memory of its own. The memory must not be touched while a request that names the
+// buffer is in flight. Threads: any, one at a time.
 class tensor {
   public:
     tensor() noexcept = default;
@@ -68,7 +68,7 @@ class tensor {
     void* release() noexcept { return std::exchange(managed_, nullptr); }
 
     // What the tensor says of itself: where its elements begin, how many there are, on which
-    // device. Only of one that is not empty.
+    // device. The tensor must not be empty.
     void* data() const noexcept {
         return static_cast<unsigned char*>(inner().data) + inner().byte_offset;
     }

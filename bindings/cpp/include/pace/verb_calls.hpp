@@ -66,7 +66,7 @@ inline pace_residual_options raw_of(const residual_options& how) noexcept {
     return raw;
 }
 
-// Where results go, of those verbs that can say so.
+// Where results go, for the verbs that can say so.
 inline const std::vector<slice>& results_of(const average_options& how) noexcept {
     return how.results;
 }

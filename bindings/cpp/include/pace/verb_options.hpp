@@ -71,7 +71,7 @@ struct sync_options {
     void* stream = nullptr;
 };
 
-// What barrier() and checkpoint() are called with, which have no buffers.
+// What barrier() and checkpoint(), which have no buffers, are called with.
 struct plain_options {
     std::uint64_t iteration = 0;  // taken no notice of
     std::uint64_t user_data = 0;

@@ -36,9 +36,9 @@ class verbs {
         return told<pace_reduce>(what, how);
     }
 
-    // Gives everyone the buffers of worker `root`; a newcomer those of a healthy worker, and the
-    // info's iteration says of which step. The request also fails with: not_found (no worker has
-    // any).
+    // Gives everyone the buffers of worker `root`. A newcomer gets those of a healthy worker, and
+    // the info's iteration says at which step. The request also fails with: not_found (no worker
+    // has any).
     [[gnu::always_inline]] result<request> broadcast(nothrow_t, const operands& what,
                                                      const broadcast_options& how = {}) noexcept {
         return told<pace_broadcast>(what, how);
@@ -64,7 +64,7 @@ class verbs {
     }
 
     // Writes what a top-k compression still owes to later rounds into float buffers, one for each
-    // of the reduce.
+    // buffer of the reduce.
     [[gnu::always_inline]] result<request> residual_save(
         nothrow_t, const operands& what, const residual_options& how = {}) noexcept {
         return told<pace_residual_save>(what, how);

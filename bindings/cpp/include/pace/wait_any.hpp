@@ -61,7 +61,7 @@ inline bool poll_sessions(span<request> requests, std::chrono::milliseconds time
     return true;
 }
 
-// Those of a list that are not collected. A session has 64 at most.
+// The requests of a list that are not collected. A session has 64 at most.
 class several {
   public:
     explicit several(span<request> requests) noexcept : requests_(requests) {
@@ -75,14 +75,14 @@ class several {
     }
     bool are_of_one_session() const noexcept { return are_of_one_session_; }
 
-    // The first to end of one session's. Collects it.
+    // The first to end, if all are of one session. Collects it.
     result<ended> wait(std::int64_t timeout_ms) noexcept {
         ended found{0, request_info()};
         pace_request raw = {0, 0};
         pace_error error;
         const pace_status outcome = pace_request_wait_any(session_, raw_, count_, timeout_ms,
                                                           nullptr, &raw, &*found.end, &error);
-        // What session::next() has collected is found by looking.
+        // A look finds a request that session::next() has collected.
         if (outcome == PACE_E_HANDLE && look(requests_, found.index, found.end)) return found;
         const request_info info = *found.end;
         if (info.status == PACE_PENDING) return failure(error);
@@ -102,7 +102,7 @@ class several {
     bool are_of_one_session_ = false;
 };
 
-// Of requests of several sessions, by their descriptors.
+// For requests of several sessions: waits on the sessions' descriptors.
 inline result<ended> wait_any_by_poll(span<request> requests, bool has_end,
                                       std::chrono::steady_clock::time_point last) noexcept {
     using std::chrono::milliseconds;
@@ -121,8 +121,8 @@ inline result<ended> wait_any_by_poll(span<request> requests, bool has_end,
             return failure(new_error(status::timeout, "no request has ended in the time given"));
         if (!poll_sessions(requests, left, error)) return failure(error);
         if (look(requests, index, end)) return ended{index, std::move(end)};
-        // A descriptor may be readable for a request that is not of the list. Then it tells nothing
-        // of these.
+        // A descriptor may be readable for a request that is not in the list. It then tells nothing
+        // about those in the list.
         if (std::chrono::steady_clock::now() - before >= std::min(left, other)) continue;
         for (index = 0; !requests[index];) ++index;
         end = requests[index].wait_for(nothrow, other);
@@ -134,9 +134,10 @@ inline result<ended> wait_any_by_poll(span<request> requests, bool has_end,
 
 // Waits until one of the requests has ended, and collects that one; the others stay as they are.
 // Empty and collected ones are passed over; one that session::next() has collected ends with
-// handle. Where they are of several sessions, and other requests of these have ended and are not
-// collected, it looks a hundred times a second. Fails with: not_found (none is in flight), limit,
-// closed. Threads: nobody else uses these requests meanwhile. Blocks: until one has ended.
+// handle. If the requests are of several sessions, and these sessions have other requests that have
+// ended and are not collected, the call looks a hundred times a second. Fails with: not_found (none
+// is in flight), limit, closed. Threads: nobody else uses these requests meanwhile. Blocks: until
+// one has ended.
 inline result<ended> wait_any(nothrow_t, span<request> requests) noexcept {
     detail::several wanted(requests);
     if (wanted.are_of_one_session()) return wanted.wait(PACE_FOREVER);
