@@ -1,4 +1,5 @@
-"""Trains a small network on Fashion-MNIST with several workers, which average their parameters in pairs, whoever is ready.
+"""Trains a small network on Fashion-MNIST with several workers. Pairs of workers that are ready
+average their parameters.
 
     python3 -m pace run -n 4 bindings/python/examples/fashion_mnist.py
 
@@ -68,7 +69,8 @@ def write_gradient(gradient, model, images, labels):
 
 
 def train(images, labels):
-    """This worker, from its session's beginning to its end: steps on its share of the images. Gives its rank and the common model."""
+    """Trains as this worker, on its share of the images, from the session's beginning to its end.
+    Gives its rank and the common model."""
     with pace.Session("fashion-mnist", "partial-reduce", group_size=2) as session:  # rank and world: from the launcher
         rank, world = session.info.rank, session.info.world
         buffer = session.buffer("f32", PARAMETERS)

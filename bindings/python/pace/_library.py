@@ -1,7 +1,7 @@
 """The loaded libpace: found once, on first use.
 
-Looked for in this order: the file that PACE_LIBRARY names, next to this package (a wheel bundles it there), and where
-the system's loader finds libpace.so.1.
+It is looked for in this order: the file that PACE_LIBRARY names, next to this package (a wheel
+bundles it there), and where the system's loader finds libpace.so.1.
 """
 
 import ctypes
@@ -70,7 +70,7 @@ def version_text(number: int) -> str:
 def call(function: Any, *arguments: Any) -> None:
     """Calls a function whose last argument is a pace_error. Raises what it fails with.
 
-    A signal that ends the call early is handled by Python here, between two calls.
+    If a signal ends the call early, Python handles the signal here, between two calls.
     """
     error = _abi.pace_error()
     while True:

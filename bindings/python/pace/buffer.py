@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class Buffer:
     """Elements that verbs work on. Made by Session.buffer(), import_array() and import_fd().
 
-    Owns its memory, which the arrays of numpy(), memoryview() and DLPack keep as well: it stays until the Buffer and the
-    last of them are gone, also after free() and after the session's end. Nobody may touch a buffer's elements while a
-    request that names them is in flight. A buffer that nobody refers to is freed by the next call that makes or frees one.
-    Threads: any.
+    The arrays of numpy(), memoryview() and DLPack own the memory together with the Buffer: it stays
+    until the Buffer and the last array are gone, also after free() and after the session's end.
+    A buffer's elements must not be touched while a request that names them is in flight. A buffer
+    without references is freed by the next call that makes or frees a buffer. Threads: any.
     """
 
     def __init__(self, handle: "Handle", raw: _abi.pace_buffer, shape: Tuple[int, ...], imported: Optional[Imported] = None):
@@ -113,7 +113,8 @@ class Buffer:
         return capsule_of(self._new_tensor(major), major, self.shape)
 
     def _interface(self, name: str) -> Dict[str, Any]:
-        # Consumers ask by hasattr: the other kind of device, and bf16, must look as if there were none.
+        # Consumers ask by hasattr, so the attribute must be absent for the other kind of device and
+        # for bf16.
         if (name == "__array_interface__") != self._is_on_host() or self.dtype == "bf16":
             raise AttributeError(name)
         described: Dict[str, Any] = getattr(self._shared(), name)
@@ -140,7 +141,7 @@ class Buffer:
             return Memory(self._kind, self._count, self._device, address, owner=self._imported.owner)
         try:
             return Memory(self._kind, self._count, self._device, address, self._new_tensor(0))
-        except Unsupported:  # a GPU whose memory goes with its daemon: it lives as long as the buffer does
+        except Unsupported:  # on a GPU whose memory goes with its daemon: then the buffer keeps it
             return Memory(self._kind, self._count, self._device, address)
 
     def _new_tensor(self, major: int) -> int:
@@ -150,7 +151,8 @@ class Buffer:
 
 
 def _end_of(handle: "Handle", imported: Optional[Imported]) -> Callable[[_abi.pace_buffer], None]:
-    """What a buffer that nobody refers to does. A GPU's memory of the trainer's own goes with it: the daemon must let go of it before."""
+    """Gives the function that ends a buffer without references. If the buffer is the trainer's own
+    memory on a GPU, the daemon must let go of it before it is freed."""
     is_on_gpu = imported is not None and imported.device.type not in (0, _abi.PACE_DEVICE_CPU)
     return handle.free_buffer if is_on_gpu else handle.release_buffer
 

@@ -31,7 +31,8 @@ def find_paced() -> str:
 
 
 def environment_with_package() -> Dict[str, str]:
-    """This process's, in which another Python finds this package also when the script's folder is not its own."""
+    """This process's environment, with which another Python finds this package even outside the
+    script's folder."""
     folder = str(pathlib.Path(__file__).resolve().parents[1])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), folder]))}
 

@@ -103,7 +103,7 @@ class Mismatch(PaceError):
 
 
 class NotFound(PaceError):
-    """There is no such daemon, job, file or device; of next(): there is no request."""
+    """There is no such daemon, job, file or device; from next(): there is no request."""
     status = _abi.PACE_E_NOT_FOUND
     remedy = "start paced, or set PACE_ENDPOINT to the endpoint of one that runs; see python -m pace doctor"
 

@@ -1,4 +1,4 @@
-"""Handle: libpace's session, freed when nobody uses it any more and never while a call on it runs."""
+"""Handle: libpace's session, freed after its last use and never while a call on it runs."""
 
 import os
 import threading
@@ -38,7 +38,8 @@ class Handle:
             self.leave()
 
     def status(self, function: Any, *arguments: Any) -> int:
-        """As call(), of a function whose status the caller looks at; the pace_error is among the arguments."""
+        """As call(), for a function whose status the caller looks at; the pace_error is among the
+        arguments."""
         self.enter()
         try:
             return int(function(self._pointer, *arguments))
@@ -47,7 +48,7 @@ class Handle:
 
     def enter(self) -> None:
         if not self.is_ours:
-            return  # The library refuses by itself; the lock may be held for ever by a thread that the child has not.
+            return  # The library refuses by itself; a thread that the child lacks may hold the lock for ever.
         with self._lock:
             if self._is_closed:
                 raise Closed("session: it has been closed; open another one", "session")
@@ -73,7 +74,8 @@ class Handle:
         self._give_back(library().pace_buffer_free, buffer)
 
     def release_buffer(self, buffer: _abi.pace_buffer) -> None:
-        """As free_buffer(), but waits for nobody: the next call that makes or frees a buffer does it."""
+        """As free_buffer(), but does not wait: the next call that makes or frees a buffer does
+        it."""
         self._give_back(library().pace_buffer_release, buffer)
 
     def _give_back(self, function: Any, buffer: _abi.pace_buffer) -> None:

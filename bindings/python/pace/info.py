@@ -21,7 +21,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Info:
-    """How a request ended: pace_request_info, whose comments in pace.h say which fields a verb sets.
+    """How a request ended: pace_request_info. Its comments in pace.h say which fields a verb sets.
 
     `contents` is "as-called", "torn" or "result". `members` is empty unless wait() was asked for them.
     """

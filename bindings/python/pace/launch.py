@@ -17,7 +17,8 @@ class Launch:
     local_rank: Optional[int]
 
 
-# The variables for rank, world, local rank. mpirun within a Slurm job sets its own, which count then.
+# The variables for rank, world, local rank. Within a Slurm job, mpirun sets variables of its own,
+# which then count.
 _LAUNCHERS = (
     ("torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"),
     ("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),

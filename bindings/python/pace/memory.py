@@ -1,7 +1,9 @@
-"""Memory: what a buffer's elements lie in, for as long as anybody looks at it, in the words of NumPy and DLPack.
+"""Memory: the memory of a buffer's elements, kept for as long as an array refers to it, as NumPy
+and DLPack describe it.
 
-The tensor that libpace makes of a buffer holds its memory by itself. A Memory owns one, and every array over the buffer
-refers to its Memory: so the memory stays after the buffer and the session are gone, until the last array is.
+The tensor that libpace makes of a buffer holds its memory by itself. A Memory owns one, and every
+array over the buffer refers to its Memory. The memory therefore stays after the buffer and the
+session are gone, until the last array is gone.
 """
 
 import ctypes as c
@@ -35,7 +37,7 @@ class _DLManagedTensorVersioned(c.Structure):
 _Deleter = c.CFUNCTYPE(None, c.c_void_p)
 _CapsuleDestructor = c.PYFUNCTYPE(None, c.c_void_p)
 
-# The capsule by its address: within its destructor nothing may count references to it.
+# The capsule by its address: within the capsule's destructor nothing may count references to it.
 _is_valid = c.PYFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p)(("PyCapsule_IsValid", c.pythonapi))
 _get_pointer = c.PYFUNCTYPE(c.c_void_p, c.c_void_p, c.c_char_p)(("PyCapsule_GetPointer", c.pythonapi))
 _get_pointer_of = c.PYFUNCTYPE(c.c_void_p, c.py_object, c.c_char_p)(("PyCapsule_GetPointer", c.pythonapi))
@@ -76,7 +78,8 @@ def capsule_of(tensor: int, major: int, shape: Tuple[int, ...]) -> Any:
     """A capsule that owns the tensor of that address, which libpace made, with a shape."""
     managed = _STRUCTURES[major].from_address(tensor)
     if len(shape) != 1:
-        # A consumer may keep the tensor for ever, and so are its shape and strides kept, once for each shape in use.
+        # A consumer may keep the tensor for ever, so its shape and strides are kept too, once for
+        # each shape in use.
         if shape not in _shapes:
             _shapes[shape] = ((c.c_int64 * len(shape))(*shape), (c.c_int64 * len(shape))(*_strides(shape)))
         shapes, strides = _shapes[shape]

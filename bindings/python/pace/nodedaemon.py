@@ -1,8 +1,10 @@
-"""Node daemon: one paced for all workers of a run on this machine, which lives as long as the last of them.
+"""Node daemon: one paced for all workers of a run on this machine, which lives as long as the last
+worker.
 
 The first worker that comes starts a supervisor, `python -m pace.nodedaemon FOLDER`, which starts the daemon and outlives that
-worker. Each worker holds a shared lock on FOLDER/workers; the supervisor waits for an exclusive one, which it gets when all are
-gone, however they ended, and stops the daemon then. FOLDER/start is held by whoever looks whether there is a daemon.
+worker. Each worker holds a shared lock on FOLDER/workers. The supervisor waits for an exclusive
+lock, which it gets when all workers are gone, however they ended. It then stops the daemon.
+A worker holds FOLDER/start while it looks whether there is a daemon.
 """
 
 import fcntl

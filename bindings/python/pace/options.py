@@ -23,8 +23,9 @@ class Hint:
 def query(what: str, endpoint: Optional[str] = None) -> Any:
     """What pace_query tells, as Python reads JSON. `what`: "options", "policies", "versions", "status".
 
-    Without an endpoint the library alone is asked, and this does not block. With one, "" for the daemon that a Session
-    finds by itself, it blocks for at most twenty seconds, and raises as Session does.
+    Without an endpoint only the library is asked, and the call does not block. With an endpoint
+    ("": the daemon that a Session finds by itself) it blocks for at most twenty seconds, and raises
+    as Session does.
     """
     loaded = library()
     answer = ctypes.c_void_p()
@@ -59,7 +60,8 @@ def merge(named: Optional[Mapping[str, Any]], keywords: Mapping[str, Any]) -> Di
 
 
 def encode(options: Mapping[str, Any]) -> "Tuple[Any, List[Any]]":
-    """An array of pace_option, and what it points to, which must live as long. Raises Invalid."""
+    """An array of pace_option, and the values that it points to, which must live as long. Raises
+    Invalid."""
     table = _table()
     array = (_abi.pace_option * len(options))()
     alive: List[Any] = []

@@ -37,8 +37,9 @@ def init(job: Optional[str] = None, *, rank: Optional[int] = None, world: Option
          endpoint: Optional[str] = None) -> Place:
     """Finds this worker's place: rank and world from torchrun, srun, mpirun or `pace run`, else 0 of 1.
 
-    The daemon is `endpoint`, else PACE_ENDPOINT, else this node's. Where none runs, and all workers are on this machine, the
-    first of them starts one for all, which ends with the last of them. `job`: the job's name; default: the script's.
+    The daemon is `endpoint`, else PACE_ENDPOINT, else this node's. If none runs, and all workers
+    are on this machine, the first worker starts one for all, which ends with the last worker.
+    `job`: the job's name; default: the script's.
 
     Blocks until a daemon serves. Raises pace.NotFound when there is none and the workers are on several machines, and
     pace.Invalid. Calling it again replaces the place of models that are wrapped later.
@@ -56,7 +57,8 @@ def current() -> Place:
 
 
 def of_group(rank: int, size: int, identity: str, is_one_machine: Callable[[], bool]) -> Place:
-    """As current(), for a process group whose ranks may have come without a launcher's variables: then its `rank` of `size` counts.
+    """As current(), for a process group. If its ranks have no launcher's variables, its `rank` of
+    `size` counts.
 
     `identity` tells the group from others; `is_one_machine()` says whether all its ranks are on this machine.
     """

@@ -25,6 +25,7 @@ def divided(options: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Any]]
 
 
 def long_name(option: str) -> str:
-    """The option that a short word or a keyword means; any other word is itself."""
+    """The option that a short word or a keyword means; any other word is an option's name
+    already."""
     name = _SHORT.get(option, option)
     return keywords_of_options().get(name, name)

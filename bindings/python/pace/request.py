@@ -78,9 +78,10 @@ class Request:
 
         `timeout` is in seconds: None waits for ever, 0 looks once. When it has passed, Timeout is raised and the request
         stays in flight. Other threads run meanwhile, and Ctrl-C ends the wait within a second; the request stays in flight
-        then, too. Waiting again for a request that has ended gives the same end. `local_iteration`: of an average with
-        keep_local, how far this worker has come. `stream`: of buffers on a GPU, the stream that waits instead of this thread
-        (0: the default stream). `members`: tell of each member.
+        then, too. Waiting again for a request that has ended gives the same end. `local_iteration`:
+        for an average with keep_local, how far this worker has come. `stream`: for buffers on a
+        GPU, the stream that waits instead of this thread (0: the default stream). `members`: tell
+        of each member.
         """
         how = Waiting(local_iteration, self._device(), stream, members)
         deadline = Deadline(timeout)
@@ -108,7 +109,8 @@ class Request:
     async def wait_async(self, *, local_iteration: int = 0, members: bool = False) -> Info:
         """As wait(), for asyncio; `await request` is short for it. Any number of requests may be awaited at once.
 
-        When the task is canceled, so is the request; the loop still collects it, and until request.done() its buffers are busy.
+        When the task is canceled, the request is canceled, too. The loop still collects the
+        request, whose buffers are busy until request.done().
         """
         if self._status is None:
             ended = self._session._watcher(asyncio.get_running_loop()).add(self, Waiting(local_iteration, members=members))
@@ -131,7 +133,8 @@ class Request:
                 pass  # It has been collected meanwhile.
 
     def ready(self, elements: int) -> None:
-        """Of an average with an order: so many elements of its buffers are ready and will not be written again.
+        """For an average with an order: this many elements of its buffers are ready and will not be
+        written again.
 
         Does not block. Raises Invalid, and Limit when the daemon has not taken the last 64 calls yet.
         """
@@ -165,7 +168,7 @@ class Request:
         if status in _TRY_AGAIN:
             return str(error.message.decode(errors="replace"))
         if status == _abi.PACE_E_HANDLE and self._session._handle.is_ours:
-            self._session._await_settled(self)  # Another thread has collected it, and will have told in a moment.
+            self._session._await_settled(self)  # Another thread has collected it, and will set its end in a moment.
             return None
         raise error_from(status, error)
 

@@ -1,4 +1,4 @@
-"""Retry: what a trainer does about requests that end in another way than OK, so that its user need not."""
+"""Retry: repeats requests that end in another way than OK, so that a training's code need not."""
 
 from typing import Callable, Optional, Sequence
 
@@ -11,17 +11,19 @@ MISMATCHES_MAX = 64
 
 
 class ModelChanged(Exception):
-    """The model is another one now, of a worker that went on: what was computed with the old one is void."""
+    """The model is now that of a worker that went on: results computed with the old one are
+    dropped."""
 
 
 def complete(place: Place, begin: Callable[[], pace.Request], *, begun: Optional[pace.Request] = None,
              is_repeated: bool = False) -> pace.Info:
     """Waits for the end of a verb, and calls it again as often as pace.h says that this is right.
 
-    After ABORTED, and after a daemon's death that has left the buffers as they were. A daemon that is gone is waited for as long as
-    the session's connect_ms. `is_repeated`: this verb has been called before, and did not end well. Raises pace.Stale where the model
-    lacks what the job has done, where a daemon's death has torn the buffers, or where a call that is repeated meets a broadcast of
-    a worker that was told so; and all faults.
+    After ABORTED, and after a daemon's death that has left the buffers as they were. The call waits
+    for a daemon that is gone, at most for the session's connect_ms. `is_repeated`: this verb has
+    been called before, and did not end well. Raises pace.Stale if the model lacks what the job has
+    done, if a daemon's death has torn the buffers, or if a repeated call meets the broadcast of
+    another worker to which Stale was raised. Raises all faults, too.
     """
     request = begun
     while True:
@@ -47,7 +49,8 @@ def complete(place: Place, begin: Callable[[], pace.Request], *, begun: Optional
 
 
 def abandon(requests: Sequence[pace.Request]) -> None:
-    """Ends requests whose results nobody wants any more: each is canceled, and waited for. Blocks for those that are under way."""
+    """Ends requests whose results are no longer needed: cancels each and waits for it. Blocks for
+    those that are under way."""
     for request in requests:
         try:
             request.cancel()
@@ -57,7 +60,8 @@ def abandon(requests: Sequence[pace.Request]) -> None:
 
 
 def broadcast_again(place: Place, begin: Callable[[], pace.Request]) -> pace.Info:
-    """A broadcast in the midst of a training: others may have calls on their way that do not fit, and broadcast after them."""
+    """A broadcast in the midst of a training. Other workers may have calls under way that do not
+    match it; they broadcast after those calls."""
     for _ in range(MISMATCHES_MAX):
         try:
             return complete(place, begin)

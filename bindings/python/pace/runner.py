@@ -1,4 +1,4 @@
-"""Runner: starts the workers of a job on this machine, and a daemon for them where none runs.
+"""Runner: starts the workers of a job on this machine, and a daemon for them if none runs.
 
     python -m pace run -n 4 [--restart N] [--endpoint E] script.py args
 """
@@ -117,7 +117,8 @@ class Runner:
             self._kill_at = None
 
     def _ended(self, worker: Worker) -> None:
-        # What it wrote last; a program that it has left behind may hold the pipe open.
+        # The worker's last output. A program that the worker has left behind may hold the pipe
+        # open.
         worker.pass_output()
         if worker.output in {key.fileobj for key in self._selector.get_map().values()}:
             self._selector.unregister(worker.output)

@@ -59,7 +59,8 @@ class Session(Verbs):
         call(library().pace_session_open, ctypes.byref(raw), ctypes.byref(session))
         del alive  # What the options point to was needed until here.
         self._handle = Handle(session.value or 0)
-        # Never at the end of the process: other threads may be within a call then, and the kernel frees all.
+        # Not at the end of the process: other threads may be within a call then, and the kernel
+        # frees everything.
         weakref.finalize(self, self._handle.free).atexit = False
         self._requests: Dict[int, Request] = {}
         self._changed = threading.Condition(threading.RLock())
@@ -128,8 +129,9 @@ class Session(Verbs):
     def buffer(self, dtype: Any, shape: Shape, *, device: Any = None) -> Buffer:
         """Zeroed memory that the daemon shares: "f32", "f64", "f16", "bf16" or "u32", of a shape or a count.
 
-        `device`: "cpu", or "cuda:0". Where an earlier process of this rank died on this node, its contents are there again
-        (Buffer.info.restored). Blocks for one exchange with the daemon. Raises Limit, Memory, Unsupported, NotFound (no such GPU).
+        `device`: "cpu", or "cuda:0". If an earlier process of this rank died on this node, the
+        buffer has that process's contents (Buffer.info.restored). Blocks for one exchange with the
+        daemon. Raises Limit, Memory, Unsupported, NotFound (no such GPU).
         """
         options = _abi.pace_buffer_options(source=_abi.PACE_NEW, fd=-1, device=device_of(device))
         return self._new_buffer(type_of(dtype).number, _shape(shape), options)
@@ -165,7 +167,8 @@ class Session(Verbs):
         return self._new_buffer(type_of(dtype).number, _shape(shape), options)
 
     def next(self, timeout: Optional[float] = None, *, local_iteration: int = 0) -> Request:
-        """Waits for whichever request ends first, collects it and gives it; its wait() then tells its end at once.
+        """Waits for the request that ends first, collects it and returns it. Its wait() then tells
+        its end at once.
 
         `timeout` in seconds: None waits for ever. Raises Timeout when it has passed, and NotFound, at once, when no request is in
         flight or waits to be collected. Ctrl-C and other threads as for Request.wait().
@@ -212,9 +215,10 @@ class Session(Verbs):
                steps: Optional[Tuple[int, int]] = None) -> None:
         """Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it.
 
-        `steps`: how many the training has made, and is to make in all; the time left follows from them. It may be called at each
-        step: of several calls within a tenth of a second the first is told. Does not block. Raises Invalid when nothing is given, or
-        a rate or a total that is not above 0.
+        `steps`: how many the training has made, and is to make in all; the time left follows from
+        them. It may be called at each step. If there are several calls within a tenth of a second,
+        only the first is told. Does not block. Raises Invalid when nothing is given, or a rate or a
+        total that is not above 0.
         """
         done, total = steps or (0, 0)
         progress = _abi.pace_progress(
@@ -241,7 +245,8 @@ class Session(Verbs):
         return request
 
     def _find(self, number: int) -> Request:
-        """The request of that number. Another thread may have begun it, and not come to remember it yet."""
+        """The request of that number. Another thread may have begun it, and not have registered it
+        yet."""
         with self._changed:
             self._changed.wait_for(lambda: number in self._requests)
             return self._requests[number]

@@ -10,8 +10,9 @@ KEPT = 2
 
 
 class StepFiles:
-    """The files step-N`suffix` of one folder. Each worker saves when the newest is older than `every` seconds and a tenth for each
-    rank: so the worker of the lowest rank that is there does it, and the others do not.
+    """The files step-N`suffix` of one folder. Each worker saves when the newest file is older than
+    `every` seconds plus a tenth for each rank. The worker of the lowest rank present therefore
+    saves, and the others do not.
     """
 
     def __init__(self, folder: str, suffix: str, every: float, rank: int):

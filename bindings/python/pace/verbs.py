@@ -25,10 +25,11 @@ class Verbs:
 
     `buffers` is a Buffer, a Slice (`buffer[10:20]`), or a list of them, which count as one vector. All workers give equal
     types and lengths. The elements must stay untouched until the request has ended. `results`: where the result goes, one
-    slice for each; without it, in place. `stream`: of buffers on a GPU, the stream that makes their contents.
-    `user_data`: any number; the Info tells it. No verb blocks, unless the session has to reconnect, which takes at most
-    connect_ms. All raise Invalid, Handle, Verb (it does not fit the policy), Limit (64 requests are in flight or not
-    collected), and, to reconnect, what Session() raises. Threads: any.
+    slice for each; without it, in place. `stream`: for buffers on a GPU, the stream that makes
+    their contents. `user_data`: any number; the Info tells it. No verb blocks, unless the session
+    has to reconnect, which takes at most connect_ms. All raise Invalid, Handle, Verb (it does not
+    fit the policy), Limit (64 requests are in flight or not collected), and, to reconnect, what
+    Session() raises. Threads: any.
     """
 
     _handle: "Handle"
@@ -37,8 +38,9 @@ class Verbs:
                 keep_local: bool = False, user_data: int = 0, stream: Any = None) -> Request:
         """Averages parameters over a group of ready workers. `iteration` is this worker's own count; the Info has the group's.
 
-        `order` "forward" or "backward": Request.ready() tells how many elements are ready. `keep_local`: the trainer goes on
-        with its steps, and what it changes meanwhile is kept; see pace_average_options in pace.h.
+        `order` "forward" or "backward": Request.ready() tells how many elements are ready.
+        `keep_local`: the trainer goes on with its steps, and its changes meanwhile are kept; see
+        pace_average_options in pace.h.
         """
         options = _abi.pace_average_options(order=_choice(_ORDERS, order, "order"), keep_local=bool(keep_local))
         return self._begin("pace_average", buffers, options, iteration, user_data, stream, results)
@@ -50,7 +52,8 @@ class Verbs:
         return self._begin("pace_reduce", buffers, options, iteration, user_data, stream, results)
 
     def broadcast(self, buffers: Operand, *, root: int = 0, user_data: int = 0, stream: Any = None) -> Request:
-        """Gives everyone the buffers of worker `root`; a newcomer those of a healthy worker. The Info's iteration says which step."""
+        """Gives everyone the buffers of worker `root`; a newcomer gets those of a healthy worker.
+        The Info's iteration says which step."""
         options = _abi.pace_broadcast_options(root=_number(root, _UINT32_END, "root"))
         return self._begin("pace_broadcast", buffers, options, 0, user_data, stream)
 
@@ -83,7 +86,8 @@ class Verbs:
         return self._begin("pace_checkpoint", None, _abi.pace_checkpoint_options(), 0, user_data)
 
     def residual_save(self, buffers: Operand, *, user_data: int = 0, stream: Any = None) -> Request:
-        """Writes what a top-k compression still owes to later rounds into f32 buffers, one for each of the reduce."""
+        """Writes what a top-k compression still owes to later rounds into f32 buffers, one for each
+        buffer of the reduce."""
         return self._begin("pace_residual_save", buffers, _abi.pace_residual_options(), 0, user_data, stream)
 
     def residual_load(self, buffers: Operand, *, user_data: int = 0, stream: Any = None) -> Request:
@@ -99,7 +103,8 @@ class Verbs:
         self._handle.call(library().pace_withdraw)
 
     def _stream_of(self, buffer: Buffer) -> Any:
-        """The stream that makes the contents of this buffer, where the caller names none. None: the device's default stream."""
+        """The stream that makes the contents of this buffer, if the caller names none. None: the
+        device's default stream."""
         return None
 
     def _remember(self, raw: _abi.pace_request, slices: "List[Slice]") -> Request:

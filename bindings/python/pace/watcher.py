@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pace.request import Request, Waiting
     from pace.session import Session
 
-# While the descriptor is readable for a request that nobody awaits, the others are looked at so often.
+# The time between looks at the requests while the descriptor is readable for one that no task awaits.
 _AGAIN_SECONDS = 0.005
 
 
@@ -20,7 +20,7 @@ class Watcher:
     def __init__(self, session: "Session", loop: asyncio.AbstractEventLoop):
         self._session = session
         self.loop = loop
-        # A descriptor of its own: the session may close its one while the loop still has this.
+        # A duplicate: the session may close its descriptor while the loop still has this one.
         self._fd = os.dup(session.fileno())
         self._awaited: "Dict[Request, Tuple[asyncio.Future[None], Waiting]]" = {}
         self._is_stopped = False
@@ -30,7 +30,7 @@ class Watcher:
         """A future that is done when the request is."""
         if request not in self._awaited:
             self._awaited[request] = (self.loop.create_future(), how)
-            self.loop.call_soon(self._look, False)  # It may have ended before, with another one that made the descriptor readable.
+            self.loop.call_soon(self._look, False)  # it may have ended before, with another request
         return self._awaited[request][0]
 
     def stop(self) -> None:

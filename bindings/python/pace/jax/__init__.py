@@ -6,7 +6,8 @@
     for step in loop:
         loop.state = train_step(loop.state, batch(step))    # jitted; in it: gradients = pace.reduce(gradients)
 
-Started by `python -m pace run -n 4 train.py` on this machine, by torchrun, srun or mpirun elsewhere. docs/jax.md is the guide.
+Start it by `python -m pace run -n 4 train.py` on this machine, by torchrun, srun or mpirun
+elsewhere. docs/jax.md is the guide.
 """
 
 from pace.jax.loop import Steps, steps

@@ -1,4 +1,5 @@
-"""Checkpoints: a training's state in files of NumPy, from which a job goes on whose workers have all ended."""
+"""Checkpoints: a training's state in files of NumPy, from which a job goes on when all its workers
+have ended."""
 
 import json
 from typing import Any, List, Optional, Sequence, Tuple

@@ -20,8 +20,9 @@ class Job:
     """Opens its session at the first verb. Threads: any, one at a time: the trainer's, or JAX's that calls back, in the program's order.
 
     `state` is the store of the tree that broadcast() was given, from which a worker that comes later takes the model. A turn is one pass of
-    the body of steps(). When the job went on without this worker (pace.Stale), `replacement` is its current state, and what the
-    turn computes is void: verbs give back what they were given until end_turn() has taken the replacement.
+    the body of steps(). When the job went on without this worker (pace.Stale), `replacement` is the
+    job's current state, and the results of the turn are dropped: verbs return their arguments until
+    end_turn() has taken the replacement.
     """
 
     def __init__(self, place: Place, policy: str, options: Dict[str, Any]):
@@ -42,7 +43,7 @@ class Job:
         self._step_at_turn = 0
         self._has_reduced = False
         self._averages_state = False
-        self._slowest = 0  # of a parameter server: steps that the slowest worker has pushed, as the last pull has told
+        self._slowest = 0  # steps that a server's slowest worker has pushed, as the last pull told
 
     def add_option(self, name: str, value: Any) -> None:
         """Raises pace.Invalid when the session is open."""
@@ -78,7 +79,8 @@ class Job:
     def begin_loop(self, arrays: Arrays, layout: Layout, saved: Optional[Tuple[int, Arrays]]) -> List[Any]:
         """As broadcast(), with the step count. `saved`: step and arrays of a checkpoint.
 
-        A worker that returns when no other is there has what its earlier process left in the daemon's memory.
+        A worker that returns when no other is there has the contents that its earlier process left
+        in the daemon's memory.
         """
         session = self.open(layout)
         self._is_looping = True

@@ -13,7 +13,8 @@ STEP_BYTES = 8  # at the beginning of the words: a step count
 
 
 class Leaf(NamedTuple):
-    """`first` and `length` are elements of the buffer of a floating-point type; of the words, bytes."""
+    """`first` and `length` count elements in the buffer of a floating-point type, and bytes in the
+    words."""
 
     shape: Tuple[int, ...]
     dtype: Any
@@ -23,7 +24,8 @@ class Leaf(NamedTuple):
 
 
 class Layout:
-    """Leaves of a floating-point type lie in one buffer for each type, in the order of the tree; these Pace sums.
+    """Leaves of a floating-point type lie in one buffer for each type, in the order of the tree.
+    Pace sums these buffers.
 
     Integers and truth values lie in the words, bit by bit: one more buffer, which broadcasts alone exchange. Raises pace.Invalid for
     a leaf of another type. `key` is equal for trees whose leaves agree in shapes and types.

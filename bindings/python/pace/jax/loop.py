@@ -13,7 +13,8 @@ CHECKPOINT_SECONDS = 300.0
 
 
 class Steps:
-    """What steps() gives: an iterable of step numbers, once, and `state`, which the body reads and replaces."""
+    """The result of steps(): an iterable of step numbers, once, and `state`, which the body reads
+    and replaces."""
 
     def __init__(self, total: int, state: Any, checkpoints: Optional[Checkpoints], synchronize: bool):
         self._job = current()
@@ -48,7 +49,7 @@ class Steps:
             self.state = self._first.rebuild(after)
 
     def _leaves(self) -> Sequence[Any]:
-        """Those of the state that is there, when all verbs within jit that were begun have ended."""
+        """The leaves of the current state, once all verbs that were begun within jit have ended."""
         jax.effects_barrier()
         leaves = Tree(self.state, "state").leaves
         self._first.require_same(self.state, leaves)
@@ -59,15 +60,19 @@ def steps(total: int, state: Any, *, min_workers: Optional[int] = None, checkpoi
           checkpoint_every: float = CHECKPOINT_SECONDS, synchronize: bool = False) -> Steps:
     """`loop = pace.steps(10_000, state)` and `for step in loop: loop.state = train(loop.state, ...)` until the job has made `total` steps.
 
-    `state` is the pytree from which the training goes on: parameters, the optimizer's state, statistics. The first worker's becomes
-    everyone's; a worker that comes later, or that was suspended, gets the job's current one, and what the body has computed
-    with an older one is dropped. The body gives a state of the same structure, shapes and types. The number is of steps made before, the
-    same count on all workers: an average takes it forward. A body that calls no verb makes a step, too.
+    `state` is the pytree from which the training goes on: parameters, the optimizer's state,
+    statistics. The first worker's state becomes everyone's. A worker that comes later, or that was
+    suspended, gets the job's current state, and the results that the body computed from an older
+    state are dropped. The body gives a state of the same structure, shapes and types. The number
+    counts the steps made before, in the same way on all workers: an average takes it forward. A
+    body that calls no verb makes a step, too.
 
-    `min_workers`: the run begins with so many when the others do not come. `checkpoint`: a folder in which one worker saves the state
-    every `checkpoint_every` seconds and at the end; a job whose workers have all ended goes on from the newest one. `synchronize`: at
-    the end all workers' states are averaged once, so that all have the same. Then the worker leaves the job; one whose body is
-    left by break or an exception counts as one that has died when its process ends, or by finish() as one that has left.
+    `min_workers`: the run begins with so many when the others do not come. `checkpoint`: a folder
+    in which one worker saves the state every `checkpoint_every` seconds and at the end. A job whose
+    workers have all ended goes on from the newest checkpoint. `synchronize`: at the end all
+    workers' states are averaged once, so that all have the same. Then the worker leaves the job. If
+    break or an exception leaves the body, the worker counts as one that has left once it calls
+    finish(), or as one that has died when its process ends.
 
     Blocks until all workers have come. Raises what pace.Session raises, and the faults of its requests.
     """

@@ -8,7 +8,7 @@ import pace
 from pace.jax.layout import STEP_BYTES, WORDS, Layout
 
 
-# JAX takes memory of NumPy without another copy where it is aligned to this.
+# JAX takes memory of NumPy without another copy if the memory is aligned to this.
 _ALIGNMENT = 64
 
 

@@ -19,7 +19,8 @@ class Tree:
     @property
     def is_traced(self) -> bool:
         """Whether this is within jit, where leaves have no contents yet."""
-        # What is made anew is traced as well: a tree of constants within jit has no other sign of it.
+        # A newly made array is traced as well: a tree of constants within jit shows in no other way
+        # that it is traced.
         return any(isinstance(leaf, jax.core.Tracer) for leaf in [*self.leaves, jax.numpy.zeros(())])
 
     def rebuild(self, leaves: Sequence[Any]) -> Any:
@@ -38,7 +39,8 @@ class Tree:
                 raise pace.Invalid(f"state: leaf {position} is {own.dtype}{own.shape} now, and was {before.dtype}{before.shape}", "state")
 
     def delete_unless(self, kept: Sequence[Any]) -> None:
-        """Gives the memory of the leaves back at once, but of those that are in `kept`: who uses them then is told so by JAX."""
+        """Frees the memory of the leaves at once, except for those in `kept`. JAX raises an error
+        if they are used afterwards."""
         identities = {id(leaf) for leaf in kept}
         for leaf in self.leaves:
             if id(leaf) not in identities and not leaf.is_deleted():

@@ -15,11 +15,12 @@ Work = Callable[[Job, Sequence[Any], Layout], List[Any]]
 
 
 def broadcast(tree: Any, *, donate: bool = False) -> Any:
-    """The tree of the first worker, to the last bit; for a worker that comes later, the current one of another worker.
+    """The tree of the first worker, to the last bit. A worker that comes later gets the current
+    tree of another worker.
 
     Takes float32, float64, float16, bfloat16, integers, truth values and random keys. Call it before the first average(); steps()
-    does it by itself. With a parameter server, what the first worker gives becomes the model, and all is float32.
-    Blocks until all workers have come, or as run_min_workers says.
+    does it by itself. With a parameter server, the first worker's tree becomes the model, and all
+    leaves are float32. Blocks until all workers have come, or as run_min_workers says.
 
     This holds for all verbs. The result is a new tree of the same structure, shapes and types. `donate`: the arrays that were given are
     used up, and their memory is free at once; within jit, donate_argnums says that. All workers call the verbs in the same order,
@@ -33,18 +34,21 @@ def average(tree: Any, *, donate: bool = False) -> Any:
     """The average of parameters over a group of workers that are ready, by the policies partial-reduce, ad-psgd, full, and so on.
 
     One call makes one step: step() is the newest of the group afterwards. Integers and truth values, as an optimizer's step count,
-    come back as they are. Where the job went on without this worker, takes the job's current state: the result has it, and
-    within steps() the loop goes on with it. Without steps() the tree is the one that was broadcast. As broadcast() for the rest.
+    come back as they are. If the job went on without this worker, takes the job's current state:
+    the result has it, and within steps() the loop goes on with it. Without steps() the tree is the
+    one that was broadcast. As broadcast() for the rest.
     """
     return _run(tree, lambda job, leaves, layout: job.average(leaves, layout), donate)
 
 
 def reduce(tree: Any, *, op: str = "mean", donate: bool = False) -> Any:
-    """The "mean" or "sum" of gradients over all workers, or over a quorum, or of the largest elements; bit-identical on all.
+    """The "mean" or "sum" of gradients over all workers or over a quorum, of all elements or of the
+    largest; bit-identical on all workers.
 
-    Once in a step, with everything in one tree: reduce((gradients, loss)). Leaves are floating-point. Where the job went on without
-    this worker, the loop of steps() takes the job's current state and drops what this step computes; without steps() it raises
-    pace.Stale. As broadcast() for the rest.
+    Once in a step, with everything in one tree: reduce((gradients, loss)). Leaves are
+    floating-point. If the job went on without this worker, the loop of steps() takes the job's
+    current state and drops the results of this step; without steps(), the call raises pace.Stale.
+    As broadcast() for the rest.
     """
     if op not in ("mean", "sum"):
         raise pace.Invalid(f"op: {op!r} is none of its words; give 'mean' or 'sum'", "op")
@@ -65,9 +69,11 @@ def synchronize(tree: Any, *, donate: bool = False) -> Any:
 def push(model: Any, updates: Any, *, donate: bool = False) -> Any:
     """Adds this worker's updates to a parameter server's model, and gives the model with them.
 
-    `updates` has the structure of `model`, which is the tree that broadcast() or steps() was given; all leaves are float32. The
-    others' updates are in the result when this worker's copy had become too old: with bsp and asp at each step, with ssp when the
-    slowest worker is further behind than `staleness`. The optimizer's state stays the worker's own. As broadcast() for the rest.
+    `updates` has the structure of `model`, which is the tree that broadcast() or steps() was given;
+    all leaves are float32. The result has the other workers' updates, too, when this worker's copy
+    had become too old: with bsp and asp at each step, with ssp when the slowest worker is further
+    behind than `staleness`. The optimizer's state stays the worker's own. As broadcast() for the
+    rest.
     """
     count = len(jax.tree_util.tree_leaves(model))
     if jax.tree_util.tree_structure(model) != jax.tree_util.tree_structure(updates):

@@ -1,4 +1,4 @@
-"""Worker: this process as the one worker that it is; what init() has begun."""
+"""Worker: this process as a worker of its job, which init() has begun."""
 
 from typing import Any, Optional
 
@@ -19,9 +19,10 @@ def init(job: Optional[str] = None, *, policy: str = "all-reduce", rank: Optiona
         init(policy="partial-reduce", group_size=3)             parameters are averaged over the workers that are ready
         init(policy="ssp", staleness=3, rate="dynamic")         updates go to a parameter server
 
-    Rank and world come from torchrun, srun, mpirun or `pace run`, else they are 0 of 1. The daemon is `endpoint`, else PACE_ENDPOINT,
-    else this node's; where none runs, and all workers are on this machine, the first of them starts one for all. `job`: the
-    job's name; default: the script's. Every option of docs/options.md is a keyword: group_size is group.size.
+    Rank and world come from torchrun, srun, mpirun or `pace run`, else they are 0 of 1. The daemon
+    is the one at `endpoint`, else at PACE_ENDPOINT, else this node's. If none runs, and all workers
+    are on this machine, the first worker starts one for all. `job`: the job's name; default: the
+    script's. Every option of docs/options.md is a keyword: group_size is group.size.
 
     The job is joined by the first verb, or by steps(). Blocks until a daemon serves. Raises pace.NotFound when there is none and the
     workers are on several machines, and pace.Invalid. Calling it again leaves the job, and begins another one.

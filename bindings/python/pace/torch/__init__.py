@@ -8,8 +8,8 @@
         ...
 
 init_process_group("pace"), comm_hook and Islands bring the same to a script that keeps torch's own DistributedDataParallel or FSDP2.
-Started by `python -m pace run -n 4 train.py` on this machine, by torchrun, srun or mpirun elsewhere. docs/pytorch.md is
-the guide.
+Start it by `python -m pace run -n 4 train.py` on this machine, by torchrun, srun or mpirun
+elsewhere. docs/pytorch.md is the guide.
 """
 
 from pace.place import Place, init

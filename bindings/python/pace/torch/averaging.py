@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class Averaging(Family):
-    """Each worker makes its own steps and averages with whoever is ready. Its step count is the group's newest afterwards.
+    """Each worker makes its own steps and averages with the workers that are ready. Its step count
+    is the group's newest afterwards.
 
     With `overlap` the average of a step travels during the next one: the worker goes on with its own model, and the average is
     added to it before the next one is called.
@@ -29,8 +30,8 @@ class Averaging(Family):
         self._state.write_counts([self._job.step])
         info = complete(self._job.place, lambda: self._session.broadcast([*self._state.buffers, self._state.counts]))
         told = self._state.read_counts()[0]
-        # Where the count is its own still, nobody was there to give a model: then the daemon's count, of an earlier process, is not
-        # that of the model which this one has.
+        # If the count is still this worker's own, no worker was there to give a model. The daemon's
+        # count is then an earlier process's, and not that of this worker's model.
         self._job.step = max(told, info.iteration) if told != self._job.step else told
         self._announce()
 
@@ -79,7 +80,7 @@ class Averaging(Family):
                 if error.info is not None and error.info.contents == "torn":
                     raise pace.Stale(error.message) from error
                 self._job.place.ensure_daemon()
-            return  # This average is missed; the next one has what it would have brought.
+            return  # This average is missed; the next one includes its changes.
         self._job.step = max(self._job.step, info.iteration)
 
     def _collect_or_adopt(self) -> None:

@@ -52,8 +52,8 @@ def divide(parameters: Sequence[torch.nn.Parameter], is_one: bool) -> List[List[
 class Gradients:
     """All buckets of a model, and the hooks by which autograd tells of each gradient. Threads: backward()'s.
 
-    `on_full(index)` is called when a bucket is complete and all before it are, `on_end()` when backward() has made all that it
-    makes. While `is_held` is true gradients only accumulate.
+    `on_full(index)` is called when a bucket and all before it are complete, `on_end()` when
+    backward() has made all of its gradients. While `is_held` is true gradients only accumulate.
     """
 
     def __init__(self, session: pace.Session, parameters: Sequence[torch.nn.Parameter], is_one: bool, counts_use: bool,
@@ -70,14 +70,15 @@ class Gradients:
         self._touched: Set[int] = set()
         self._next = 0
         self._is_running = False
-        self.adopted = 0  # buckets whose results came with the model: what backward() makes for them is dropped
+        self.adopted = 0  # buckets whose results came with the model: backward()'s gradients for them are dropped
         self._use_buffer: Optional[pace.Buffer] = None
         if counts_use:
             self._use_buffer, self._use = new_buffer(session, len(trained), torch.float32, common_device(trained))
         self._hooks = []
         for index, bucket in enumerate(self.buckets):
             for position, parameter in enumerate(bucket.parameters):
-                # The node that adds gradients up; its hook runs when the sum is there. Older torch has no other such hook.
+                # The autograd node that adds gradients up; its hook runs when the sum is there.
+                # Older torch has no other such hook.
                 node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]  # type: ignore[union-attr]
                 self._hooks.append((node, node.register_hook(self._hook_of(index, position))))
         with torch.no_grad():
@@ -117,7 +118,8 @@ class Gradients:
         self._touched.clear()
 
     def take_own(self, index: int) -> None:
-        """What the buffer lacks: gradients that are no views of it any more, and zeros for those that are none."""
+        """Puts the missing parts into the buffer: gradients that are no longer views of it, and
+        zeros for absent gradients."""
         bucket = self.buckets[index]
         with torch.no_grad():
             for parameter, view in zip(bucket.parameters, bucket.views):

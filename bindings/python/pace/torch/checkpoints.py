@@ -1,4 +1,5 @@
-"""Checkpoints: a training's state in files, from which a job goes on whose workers have all ended."""
+"""Checkpoints: a training's state in files, from which a job goes on when all its workers have
+ended."""
 
 from typing import Any
 

@@ -34,8 +34,9 @@ class Collective(Family):
         self._rounds = 1 if is_one else len(self.gradients.buckets)  # of one backward()
         self._sets = 0  # backward passes whose gradients have been reduced
         self._begun: List[Round] = []
-        # Of the daemon, when all workers were last known to be at the same round, and after the last rounds. The last rounds may have
-        # ended with a daemon that is gone, and only some workers know that end.
+        # The daemon's generation, when all workers were last known to be at the same round, and
+        # after the last rounds. The last rounds may have ended with a daemon that is gone, and only
+        # some workers know how they ended.
         self._generation = self._generation_now = session.info.generation
         self._is_void = False  # the gradients are of a model that was replaced
         self._are_counts_written = False
@@ -56,7 +57,8 @@ class Collective(Family):
         self._are_counts_written = False
 
     def before_forward(self) -> None:
-        """From the first call of a step on a newcomer may be given this model, and makes the step, too.
+        """From the first call of a step on, a newcomer may get this model. It then makes the step,
+        too.
 
         It gets the counts as they are before the step: a forward pass counts BatchNorm's batches.
         """
@@ -108,7 +110,8 @@ class Collective(Family):
         try:
             last = self._finish_rounds()
         except (pace.Stale, pace.Mismatch) as error:
-            # When a daemon has died, some workers may have the end of a round that others call again: then calls do not fit.
+            # When a daemon has died, some workers may know the end of a round that others call
+            # again. The calls then do not match.
             if isinstance(error, pace.Mismatch) and self._session.info.generation == self._generation:
                 raise
             self._is_void = True

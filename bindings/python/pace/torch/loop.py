@@ -14,12 +14,14 @@ def steps(total: int, model: DataParallel, optimizer: Optimizer, scheduler: Any 
           checkpoint: Optional[str] = None, checkpoint_every: float = CHECKPOINT_SECONDS) -> Iterator[int]:
     """`for step in pace.steps(10_000, model, optimizer, scheduler): ...` until the job has made `total` optimizer steps.
 
-    The number that it gives is of optimizer steps made before, the same count on all workers: a worker that comes late, or that
-    was suspended, goes on where the job is, and averages take it forward. `scheduler`, a torch learning-rate schedule, is
-    stepped here, as often as the count has moved; the body does not. `min_workers`: the run begins with so many when the others do
-    not come. `checkpoint`: a folder in which one worker saves model, optimizer and schedule every `checkpoint_every` seconds
-    and at the end; a job whose workers have all ended goes on from the newest one. At the end the worker leaves the job; a body
-    that is left by break or an exception leaves it as a worker that has died.
+    The number counts the optimizer steps made before, in the same way on all workers. A worker that
+    comes late, or that was suspended, goes on where the job is. Averages take the count forward.
+    `scheduler`, a torch learning-rate schedule, is stepped here, as often as the count has moved;
+    the body must not step it. `min_workers`: the run begins with so many when the others do not
+    come. `checkpoint`: a folder in which one worker saves model, optimizer and schedule every
+    `checkpoint_every` seconds and at the end. A job whose workers have all ended goes on from the
+    newest checkpoint. At the end the worker leaves the job. If break or an exception leaves the
+    body, the worker counts as one that has died.
     """
     job = model.job
     if min_workers is not None:

@@ -22,13 +22,14 @@ def tensor_of(buffer: pace.Buffer, dtype: torch.dtype) -> torch.Tensor:
     if buffer.__dlpack_device__()[0] != 1:
         return torch.from_dlpack(buffer).reshape(-1)  # type: ignore
     array: Any = buffer.numpy().reshape(-1)
-    if dtype is torch.bfloat16:  # NumPy has it as 16-bit numbers, and torch of these only signed ones
+    if dtype is torch.bfloat16:  # NumPy has it as 16-bit numbers, of which torch has only the signed type
         return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
     return torch.from_numpy(array)
 
 
 def common_device(tensors: Sequence[torch.Tensor]) -> torch.device:
-    """Where all of them are: one call exchanges what is on one device. Raises pace.Invalid if they are on several."""
+    """The device of all tensors: one call exchanges tensors of one device. Raises pace.Invalid if
+    they are on several."""
     devices = {tensor.device for tensor in tensors}
     if len(devices) > 1:
         names = " and ".join(sorted(map(str, devices)))
@@ -48,7 +49,8 @@ class DeviceSession(pace.Session):
 def new_buffer(session: pace.Session, count: int, dtype: torch.dtype, device: torch.device) -> Tuple[pace.Buffer, torch.Tensor]:
     """A zeroed buffer of the daemon's and its tensor. Blocks for one exchange with the daemon.
 
-    A daemon that dies meanwhile is called again, which waits for it as long as the session's connect_ms.
+    If the daemon dies meanwhile, the call is repeated and waits for the daemon, at most for the
+    session's connect_ms.
     """
     place = None if device.type == "cpu" else f"{device.type}:{device.index or 0}"
     for is_last in (False, False, True):

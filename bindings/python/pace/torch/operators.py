@@ -1,4 +1,5 @@
-"""Operators: torch's ReduceOp, as sums that Pace makes, or as functions of everyone's tensors that each worker applies itself."""
+"""Operators: torch's ReduceOp, as sums that Pace makes, or as functions that each worker applies to
+all ranks' tensors."""
 
 import functools
 from typing import Callable, Dict, Optional, Sequence
@@ -19,7 +20,7 @@ _SUMS = {"SUM": "sum", "AVG": "mean"}
 
 
 def name_of(op: dist.ReduceOp) -> str:
-    """"SUM" and its kin. Raises NotImplementedError for an operator that this backend has not."""
+    """"SUM" and its kin. Raises NotImplementedError for an operator that this backend lacks."""
     for name in (*_PAIRWISE, "AVG"):
         if op == getattr(dist.ReduceOp, name):
             return name

@@ -16,12 +16,14 @@ class Optimizer(torch.optim.Optimizer):
         compression="spardl", density=0.01           the largest gradients travel
         server="ssp", staleness=3, rate="dynamic"    updates go to a parameter server
 
-    Without any of them gradients are averaged over all workers. `overlap=True`, of averages: they travel during the next step.
-    Learning-rate schedulers, GradScaler and clipping take it as the optimizer that it wraps. Clip after backward(): with gradients
-    that are reduced, these are everyone's, else this worker's own.
+    Without any of them gradients are averaged over all workers. `overlap=True`, with policies that
+    average: averages travel during the next step. Learning-rate schedulers, GradScaler and clipping
+    take it as the optimizer that it wraps. Clip after backward(): gradients that are reduced are
+    then everyone's, others this worker's own.
 
-    step() makes no step with a gradient of a model that has been replaced since: that of a worker that was suspended or
-    whose daemon died. Blocks for the exchange. Raises what pace.Session raises, and the faults of its requests.
+    step() makes no step with a gradient whose model has been replaced since. A model is replaced if
+    its worker was suspended or the worker's daemon died. Blocks for the exchange. Raises what
+    pace.Session raises, and the faults of its requests.
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, model: DataParallel, *, policy: Optional[str] = None,

@@ -16,7 +16,7 @@ from pace.torch.staging import put_bytes
 from pace.torch.work import Work
 
 
-# What torch declares of it differs from release to release.
+# torch's declaration of it differs from release to release.
 _Base: Any = TorchProcessGroup
 
 
@@ -26,8 +26,9 @@ class ProcessGroup(_Base):  # type: ignore[misc]
     Each collective takes tensors of the host, copies them to the daemon's memory before it returns, and gives a Work whose wait()
     blocks for the results. Every rank calls the same collectives in the same order. Sums and means of floating-point numbers are
     Pace's, bit-identical on all ranks; all else is gathered and computed by each rank, exact for integers and booleans.
-    Threads: any. Raises NotImplementedError for what Pace has no verb for, ValueError for shapes that do not fit, RuntimeError, from
-    wait(), when a rank has died or the group's timeout has passed: then every later collective fails, too.
+    Threads: any. Raises NotImplementedError for a collective for which Pace has no verb, and
+    ValueError for shapes that do not fit. wait() raises RuntimeError when a rank has died or the
+    group's timeout has passed: then every later collective fails, too.
     """
 
     def __init__(self, session: pace.Session, rank: int, size: int, timeout_s: float):
@@ -40,7 +41,8 @@ class ProcessGroup(_Base):  # type: ignore[misc]
     def getBackendName(self) -> str:
         return "pace"
 
-    # Newer releases ask for these, in Python and in C++; a group that is Python's has none of torch's own.
+    # Newer releases ask for these, in Python and in C++. A group written in Python lacks torch's
+    # own.
     def _set_group_name(self, name: str) -> None:
         self._name = name
 
@@ -158,7 +160,8 @@ class ProcessGroup(_Base):  # type: ignore[misc]
         self._works = []
 
     def _end_coalescing(self, *_: Any) -> Optional[Work]:
-        """Works end in their order, and a fault is every later one's: the last stands for all."""
+        """Works end in their order, and a fault ends every later one: it is enough to wait for the
+        last."""
         works, self._works = self._works, None
         return works[-1] if works else None
 
@@ -186,7 +189,8 @@ class ProcessGroup(_Base):  # type: ignore[misc]
         return self._reduce(torch.stack(list(slots)), opts, lambda total: _put(output, total[first:first + output.numel()]))
 
     def _gather(self, tensor: torch.Tensor, outputs: Sequence[torch.Tensor]) -> Plan:
-        """Everyone's tensors, to `outputs`, by rank; without outputs they are read past: all ranks give as much as this one then."""
+        """Everyone's tensors, to `outputs`, by rank. Without outputs the tensors are skipped: all
+        ranks then give as much as this one."""
         size, own = self._exchange.size, _bytes(tensor)
         if not outputs:
             return self._exchange.gather(tensor, [own] * size, lambda _: None)

@@ -6,7 +6,8 @@ from typing import Any, Optional, Tuple
 import pace
 
 EVERY_SECONDS = 1.0
-# A loop's steps are told by themselves when the body has told no loss for so long: the library passes on one report in a tenth of a second.
+# A loop's steps are told alone when the body has told no loss for so many seconds. The library
+# passes on one report in a tenth of a second.
 ALONE_SECONDS = 2.0
 
 

@@ -42,8 +42,9 @@ class Round:
 def complete_all(place: Place, rounds: Sequence[Round]) -> pace.Info:
     """Ends rounds as complete() ends one, and gives the last one's end.
 
-    When one was called again, those behind it have ended as it did, and are called again after it: so no other round may be begun
-    meanwhile. Raises pace.Stale also where one behind it has ended well.
+    If a round is called again, the rounds behind it have ended in the same way, and are called
+    again after it. No other round may therefore be begun meanwhile. Raises pace.Stale also where
+    one behind it has ended well.
     """
     is_broken = False
     for one in rounds:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 class Served(Family):
     """The daemons keep the parameters, as one vector of float32. Buffers and optimizer state stay each worker's own.
 
-    An update is what the worker's optimizer has changed in its step. With ssp the model is pulled when the slowest worker is more
-    than `staleness` steps behind the last pull's knowledge of it, else at each step.
+    An update is what the worker's optimizer has changed in its step. With ssp the model is pulled
+    when the slowest worker, by the last pull's information, is more than `staleness` steps behind;
+    with other policies at each step.
     """
 
     @staticmethod
@@ -39,7 +40,7 @@ class Served(Family):
         self._update = Arena(session, parameters)
         self._staleness = int(options.get("server.staleness", 0))
         self._is_ssp = self._staleness > 0
-        self._slowest = 0  # what the last pull has told: steps that the slowest worker has pushed
+        self._slowest = 0  # steps that the slowest worker has pushed, as the last pull told
 
     def broadcast(self) -> None:
         """Takes the server's model, or makes the first worker's it."""

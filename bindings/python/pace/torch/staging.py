@@ -34,8 +34,9 @@ class Piece:
 class Staging:
     """Pieces that are taken and given back. Threads: any.
 
-    Buffers have 2^n elements, and stay for the next taker: a training needs the same sizes at each step. So the memory is at most
-    twice what was in use at one time. take() blocks for one exchange with the daemon when it has no buffer of that size.
+    Buffers have 2^n elements, and stay for later calls of take(): a training needs the same sizes
+    at each step. The memory is therefore at most twice what was in use at one time. take() blocks
+    for one exchange with the daemon when it has no buffer of that size.
     """
 
     def __init__(self, session: pace.Session):
@@ -58,7 +59,8 @@ class Staging:
 
 
 def bytes_of(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor's elements, row by row, as a vector of bytes: a view where they lie so, else a copy."""
+    """The tensor's elements, row by row, as a vector of bytes: a view if they lie in this order,
+    else a copy."""
     return tensor.detach().reshape(-1).contiguous().view(torch.uint8)
 
 

@@ -20,7 +20,8 @@ _EXACT_MAX = 2 ** 53
 
 
 class Slot:
-    """One tensor of the model or the optimizer, by its owner: what others put in its place is found again."""
+    """One tensor of the model or the optimizer, by its owner, so that a tensor put in its place is
+    found."""
 
     def __init__(self, get: Callable[[], torch.Tensor], put: Callable[[torch.Tensor], None]):
         self.get = get
@@ -118,10 +119,11 @@ def _optimizer_counters(optimizer: torch.optim.Optimizer) -> Iterator[Counter]:
 
 
 def materialize(optimizer: torch.optim.Optimizer) -> None:
-    """Makes the state that an optimizer makes in its first step, as it is before that step: workers then hold it alike.
+    """Makes the state that an optimizer makes in its first step, with the values before that step.
+    All workers then have the same state.
 
-    A step with zero gradients makes it; parameters and step counts are put back. An optimizer whose step needs a closure (LBFGS)
-    keeps its state to itself, and a warning says so.
+    A step with zero gradients makes it; parameters and step counts are put back. The state of an
+    optimizer whose step needs a closure (LBFGS) is not exchanged; a warning says so.
     """
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.requires_grad]
     new = [parameter for parameter in parameters if not optimizer.state.get(parameter)]
@@ -169,8 +171,9 @@ def moved(session: pace.Session, slots: Sequence[Slot]) -> Arena:
 class ModelState:
     """The model, the optimizer's state and the counters, in the daemon's memory. Threads: the trainer's.
 
-    `buffers` are what verbs exchange; `statistics` those of them that hold the module's buffers; `counts` is the buffer of float64 that goes with broadcasts, whose first numbers, `own`,
-    are for whoever holds this.
+    `buffers` are what verbs exchange; `statistics` those of them that hold the module's buffers;
+    `counts` is the buffer of float64 that goes with broadcasts. Its first numbers, `own`, are for
+    the owner of this object.
     """
 
     def __init__(self, session: pace.Session, module: torch.nn.Module, optimizer: Optional[torch.optim.Optimizer], own: int):
@@ -197,7 +200,8 @@ class ModelState:
             if any(number > _EXACT_MAX for number in own):
                 raise pace.Invalid(f"a count beyond {_EXACT_MAX} cannot be told to other workers", "steps")
             counters = [counter.get().detach().reshape(-1) for counter in self._counters]
-            # Those of one type and device, which follow one another, are converted and copied together.
+            # Tensors of one type and device, which follow one another, are converted and copied
+            # together.
             alike = [torch.cat(list(group)).to("cpu", torch.float64)
                      for _, group in itertools.groupby(counters, lambda tensor: (tensor.dtype, tensor.device))]
             self._numbers.copy_(torch.cat([torch.tensor(list(own), dtype=torch.float64), *alike]))
@@ -213,7 +217,8 @@ class ModelState:
         return [int(number) for number in numbers[:self._own].tolist()]
 
     def checksum(self) -> str:
-        """A digest of all bits, the counters too: equal on workers whose models and optimizers are."""
+        """A digest of all bits, including the counters: equal on workers with equal models and
+        optimizers."""
         digest = hashlib.sha256()
         for slot in self._slots:
             digest.update(slot.get().detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())

@@ -79,8 +79,9 @@ Item = Tuple[pace.Request, Work, Optional[Callable[[], None]]]
 class Completion:
     """One thread that waits for a session's requests, in the order of their calls, and ends their works.
 
-    A collective of torch.distributed is of all ranks: one that ends otherwise, or without some of them, is the group's end, and every
-    later one fails with the same fault. So is one that lasts longer than `timeout_s`.
+    A collective of torch.distributed is for all ranks. If one fails, or ends without some ranks,
+    the group has ended, and every later collective fails with the same fault. So is one that lasts
+    longer than `timeout_s`.
     """
 
     def __init__(self, size: int, timeout_s: float):
