@@ -21,7 +21,8 @@ Base.Experimental.@optlevel 1
 
 export Session, PaceError
 
-# What is public without being exported: written Pace.buffer. docs/reference/julia.md describes these names.
+# Names that are public but not exported: write Pace.buffer. docs/reference/julia.md describes these
+# names.
 const PUBLIC = (:Buffer, :Slice, :Request, :Tensor, :BFloat16, :Hint, :Info, :SessionInfo, :BufferInfo, :Member,
                 :leave, :free, :info, :descriptor, :buffer, :import_array, :import_fd, :memfd, :array, :tensor, :dl_tensor,
                 :average, :reduce, :broadcast, :sync, :barrier, :push, :pull, :checkpoint, :residual_save, :residual_load,

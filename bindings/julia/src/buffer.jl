@@ -4,8 +4,9 @@
 Elements that verbs work on. Made by [`Pace.buffer`](@ref), [`Pace.import_array`](@ref) and [`Pace.import_fd`](@ref).
 
 [`Pace.array`](@ref) is its memory, without a copy. That stays until the Buffer and the last array over it are gone, also after
-[`Pace.free`](@ref) and after the session's end. Nothing may touch a buffer's elements while a request that names them is in flight.
-A buffer that nobody refers to is freed by a later call that makes or frees a buffer. Threads: any.
+[`Pace.free`](@ref) and after the session's end. Nothing may touch a buffer's elements while a
+request that names them is in flight. A buffer without references is freed by a later call that
+makes or frees a buffer. Threads: any.
 
 `buffer[11:20]` is a slice for verbs, counted from 1 over all dimensions.
 """
@@ -85,7 +86,8 @@ end
     info(buffer)
     info(session)
 
-What libpace tells of it: a [`Pace.BufferInfo`](@ref) or a [`Pace.SessionInfo`](@ref).
+The description of a buffer or a session by libpace: a [`Pace.BufferInfo`](@ref) or a
+[`Pace.SessionInfo`](@ref).
 """
 function info(buffer::Buffer)
     raw = Ref(ABI.pace_buffer_info())

@@ -1,7 +1,8 @@
-# SessionHandle: libpace's session, freed when nobody uses it any more and never while a call on it runs.
+# SessionHandle: libpace's session, freed after its last use and never while a call on it runs.
 #
-# Finalizers come at any point of any task, also of one that is within these functions. So they take no lock: the session is
-# counted by one atomic number, and a buffer that nobody refers to is released, which waits for nobody.
+# Finalizers run at any point of any task, also of one that is within these functions. They
+# therefore take no lock: one atomic number counts the uses of the session, and a buffer without
+# references is released, which does not wait.
 
 "The pointer to a session. Threads: any."
 mutable struct SessionHandle
@@ -44,8 +45,8 @@ function call_once(f, handle::SessionHandle)
 end
 
 """
-Runs a function that no InterruptException ends until it gives something else than nothing. One that has come meanwhile is thrown
-between two runs.
+Runs a function, without interruption by an InterruptException, until it returns something else than
+nothing. An InterruptException that has come meanwhile is thrown between two runs.
 """
 function uninterrupted(f)
     while true

@@ -1,6 +1,7 @@
 # Which worker of how many this process is, as its launcher says by environment variables.
 
-# The variables for rank and world. mpirun within a Slurm job sets its own, which count then.
+# The variables for rank and world. Within a Slurm job, mpirun sets variables of its own, which then
+# count.
 const LAUNCHERS = (("RANK", "WORLD_SIZE"),                                   # torchrun; python -m pace run
                    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),         # Open MPI
                    ("PMI_RANK", "PMI_SIZE"),                                 # MPICH

@@ -42,8 +42,9 @@ end
     query(what; endpoint=nothing)
 
 A JSON document as a `String`: `"options"`, `"policies"`, `"versions"` or `"status"`, as pace_query in pace.h describes them.
-Without an endpoint the library alone is asked, and this does not block. With one, `""` for the daemon that a `Session` finds by
-itself, it blocks its thread for at most twenty seconds, and throws as `Session` does.
+Without an endpoint the library alone is asked, and this does not block. With an endpoint (`""`: the
+daemon that a `Session` finds by itself) it blocks its thread for at most twenty seconds, and throws
+as `Session` does.
 """
 function query(what::AbstractString; endpoint::Union{Nothing,AbstractString} = nothing)
     answer = Ref{Ptr{UInt8}}(C_NULL)

@@ -1,8 +1,9 @@
 # Memory that arrays look at, by tensors of DLPack.
 #
-# The tensor that libpace makes of a buffer holds its memory by itself. An array over a buffer owns one, which its finalizer ends:
-# so the memory stays after the buffer and the session are gone, until the array is. Arrays that Julia derives from it, by
-# reshape, view or reinterpret, keep the array.
+# The tensor that libpace makes of a buffer holds its memory by itself. An array over a buffer owns
+# one, which its finalizer ends. The memory therefore stays after the buffer and the session are
+# gone, until the array is gone. Arrays that Julia derives from it, by reshape, view or reinterpret,
+# keep the array.
 
 struct DLTensor
     data::Ptr{Cvoid}
@@ -47,8 +48,8 @@ function new_tensor(handle::SessionHandle, raw::ABI.pace_buffer, major::Integer)
 end
 
 """
-The memory of a new buffer as an array, which owns it. The finalizer has the tensor's address alone: an object of its own would be
-finalized together with the array, in no certain order.
+The memory of a new buffer as an array, which owns it. The finalizer has only the tensor's address.
+A Julia object for the tensor would be finalized together with the array, in no certain order.
 """
 function owning_array(::Type{T}, size::NTuple{N,Int}, handle::SessionHandle, raw::ABI.pace_buffer) where {T,N}
     tensor = new_tensor(handle, raw, 0)

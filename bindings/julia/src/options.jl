@@ -10,9 +10,10 @@ struct Hint{T}
 end
 
 """
-The options of a Dict, or another collection of pairs, and of keywords as a vector of pace_option, and a vector of what they point
-to, which must live as long. A keyword group_size is the option group.size. Throws Invalid for a value of no kind that options
-have; names and bounds are checked by the library.
+Makes a vector of pace_option from keywords and from a Dict or another collection of pairs, and a
+vector of the values that they point to, which must live as long. A keyword group_size is the option
+group.size. Throws Invalid for a value of no kind that options have; names and bounds are checked by
+the library.
 """
 function encode(options, keywords)
     named = Pair{String,Any}[option_name(name) => value for (name, value) in (options isa NamedTuple ? pairs(options) : options)]

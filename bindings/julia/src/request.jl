@@ -28,10 +28,11 @@ Base.show(io::IO, request::Request) =
 Waits for the end and gives its [`Pace.Info`](@ref). Throws for every end but OK: [`Stale`](@ref), [`Aborted`](@ref),
 [`DaemonGone`](@ref), and so on. Waiting again for a request that has ended gives the same end.
 
-Other tasks run meanwhile. `timeout` is in seconds: `nothing` waits for ever, 0 looks once. When it has passed, [`Timeout`](@ref) is
-thrown and the request stays in flight; so it does when an `InterruptException` ends the wait. `local_iteration`: of an average with
-`keep_local`, how far this worker has come. `members`: tell of each member. `stream`: of buffers on a GPU, the address of the stream
-that waits instead of this task.
+Other tasks run meanwhile. `timeout` is in seconds: `nothing` waits for ever, 0 looks once. When it
+has passed, [`Timeout`](@ref) is thrown and the request stays in flight. The request also stays in
+flight when an `InterruptException` ends the wait. `local_iteration`: for an average with
+`keep_local`, how far this worker has come. `members`: tell of each member. `stream`: for buffers on
+a GPU, the address of the stream that waits instead of this task.
 """
 function Base.wait(request::Request; timeout = nothing, local_iteration::Integer = 0, members::Bool = false, stream = nothing)
     if !is_settled(request)
@@ -55,8 +56,9 @@ end
 """
     cancel(request)
 
-Asks that the request end as [`Canceled`](@ref). One that is in an exchange already, or has ended, ends in the ordinary way: wait for
-it in either case. Does not block. Throws [`DaemonGone`](@ref) and [`Limit`](@ref).
+Asks that the request end as [`Canceled`](@ref). A request that is in an exchange already, or has
+ended, ends in the ordinary way: wait for it in either case. Does not block. Throws
+[`DaemonGone`](@ref) and [`Limit`](@ref).
 """
 function cancel(request::Request)
     is_settled(request) && return nothing
@@ -72,8 +74,9 @@ end
 """
     ready(request, elements)
 
-Of an average with an order: so many elements of its buffers are ready and will not be written again. Does not block. Throws
-[`Invalid`](@ref), and [`Limit`](@ref) when the daemon has not taken the last 64 calls yet.
+For an average with an order: this many elements of its buffers are ready and will not be written
+again. Does not block. Throws [`Invalid`](@ref), and [`Limit`](@ref) when the daemon has not taken
+the last 64 calls yet.
 """
 function ready(request::Request, elements::Integer)
     count = c_number(UInt64, elements, "elements")
@@ -86,8 +89,8 @@ function ended(request::Request)
 end
 
 """
-Runs a call of libpace and what must follow it: no other thread comes between them with the same session, and no InterruptException.
-No finalizer takes this lock.
+Runs a call of libpace and the steps that must follow it. No other thread's call on the same
+session, and no InterruptException, comes between them. No finalizer takes this lock.
 """
 undivided(f, session::Worker) = disable_sigint(() -> lock(f, session.lock))
 

@@ -22,7 +22,8 @@ refers to. Threads and tasks: any; calls on one session are serialized. A forked
 mutable struct Session <: Worker
     handle::SessionHandle
     lock::ReentrantLock
-    # Those that are not collected yet: they keep their buffers, also when nobody refers to them.
+    # Requests that are not collected yet: they keep their buffers, also when they have no
+    # references.
     requests::Dict{UInt64,Request}
     # What tasks wait with now.
     watchers::Vector{FDWatcher}
@@ -78,8 +79,8 @@ Base.isopen(session::Session) = !is_closed(session.handle)
 """
     close(session; timeout=1.0)
 
-Leaves the job in order, and frees the session. Closing twice does nothing. Blocks and throws as [`Pace.leave`](@ref), but that a
-daemon which does not answer in time is nothing to throw.
+Leaves the job in order, and frees the session. Closing twice does nothing. Blocks and throws as
+[`Pace.leave`](@ref), except that it throws nothing if the daemon does not answer in time.
 """
 function Base.close(session::Session; timeout = 1.0)
     isopen(session) || return nothing
@@ -151,9 +152,9 @@ end
     buffer(session, type, size...; device="cpu")
 
 A [`Pace.Buffer`](@ref) of zeroed memory that the daemon shares. `type` is Float32, Float64, Float16, [`Pace.BFloat16`](@ref) or UInt32;
-`device` also `"cuda:0"`. Where an earlier process of this rank died on this node, its contents are there again
-(`Pace.info(buffer).restored`). Blocks its thread for one exchange with the daemon. Throws `Limit`, `NoMemory`, `Unsupported`,
-`NotFound` (no such GPU), `Invalid`.
+`device` also `"cuda:0"`. If an earlier process of this rank died on this node, the buffer has that
+process's contents (`Pace.info(buffer).restored`). Blocks its thread for one exchange with the
+daemon. Throws `Limit`, `NoMemory`, `Unsupported`, `NotFound` (no such GPU), `Invalid`.
 """
 buffer(session::Session, type::Type, size::Integer...; device::AbstractString = "cpu") =
     new_buffer(session.handle, type, lengths(size), ABI.pace_buffer_options(source = ABI.PACE_NEW, fd = -1, device = device_of(device)))

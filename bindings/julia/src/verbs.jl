@@ -2,10 +2,11 @@
 #
 # `buffers` is a Buffer, a slice (`buffer[11:20]`), or a vector or tuple of them, which count as one vector. All workers give equal
 # types and lengths. The elements must stay untouched until the request has ended. `results`: where the result goes, one slice for
-# each; without it, in place. `user_data`: any number below 2^64; the Info tells it. `stream`: of buffers on a GPU, the address of the
-# stream that makes their contents. Threads and tasks: any. No verb blocks, unless the session has to reconnect, which takes at most
-# connect_ms. All throw Invalid, Handle, Verb (it does not fit the policy), Limit (64 requests are in flight or not collected), and,
-# to reconnect, what Session throws.
+# each; without it, in place. `user_data`: any number below 2^64; the Info tells it. `stream`: for
+# buffers on a GPU, the address of the stream that makes their contents. Threads and tasks: any. No
+# verb blocks, unless the session has to reconnect, which takes at most connect_ms. All throw
+# Invalid, Handle, Verb (it does not fit the policy), Limit (64 requests are in flight or not
+# collected), and, to reconnect, what Session throws.
 
 const ORDERS = Dict(nothing => ABI.PACE_ORDER_DEFAULT, :forward => ABI.PACE_ORDER_FORWARD, :backward => ABI.PACE_ORDER_BACKWARD)
 const OPS = Dict(:mean => ABI.PACE_OP_MEAN, :sum => ABI.PACE_OP_SUM)
@@ -14,8 +15,9 @@ const OPS = Dict(:mean => ABI.PACE_OP_MEAN, :sum => ABI.PACE_OP_SUM)
     average(session, buffers; iteration=0, results=nothing, order=nothing, keep_local=false, user_data=0, stream=nothing)
 
 Averages parameters over a group of ready workers. `iteration` is this worker's own count; the Info has the group's newest. `order`
-`:forward` or `:backward`: [`Pace.ready`](@ref) tells how many elements are ready. `keep_local`: the trainer goes on with its steps,
-and what it changes meanwhile is kept; see pace_average_options in pace.h.
+`:forward` or `:backward`: [`Pace.ready`](@ref) tells how many elements are ready. `keep_local`: the
+trainer goes on with its steps, and its changes meanwhile are kept; see pace_average_options in
+pace.h.
 """
 function average(session::Session, buffers; iteration::Integer = 0, order::Union{Nothing,Symbol} = nothing, keep_local::Bool = false,
                  common...)
@@ -35,7 +37,8 @@ reduce(session::Session, buffers; op::Symbol = :mean, iteration::Integer = 0, co
 """
     broadcast(session, buffers; root=0, user_data=0, stream=nothing)
 
-Gives everyone the buffers of worker `root`; a newcomer those of a healthy worker. The Info's iteration says which step.
+Gives everyone the buffers of worker `root`; a newcomer gets those of a healthy worker. The Info's
+iteration says which step.
 """
 broadcast(session::Session, buffers; root::Integer = 0, common...) =
     begin_verb(ABI.pace_broadcast, ABI.pace_broadcast_options, session, buffers; fields = (root = c_number(UInt32, root, "root"),),
@@ -59,9 +62,10 @@ barrier(session::Session; user_data::Integer = 0) =
 """
     push(session, buffers, iteration; first=0, indices=nothing, entries=nothing, user_data=0, stream=nothing)
 
-Adds this worker's update of step `iteration` to the served model, from its element `first` on, counted from 0. With `indices` the
-update is sparse: they are a buffer of UInt32, counted from 0, which rise strictly, `buffers` is one of Float32 with their values, and
-`entries` of each count; without it, all indices do.
+Adds this worker's update of step `iteration` to the served model, from its element `first` on,
+counted from 0. With `indices` the update is sparse. `indices` is a buffer of UInt32, whose indices
+count from 0 and rise strictly; `buffers` is one buffer of Float32 with their values. The first
+`entries` of each count, or all without `entries`.
 """
 function push(session::Session, buffers, iteration::Integer; first::Integer = 0, indices = nothing,
               entries::Union{Nothing,Integer} = nothing, common...)
@@ -92,7 +96,8 @@ checkpoint(session::Session; user_data::Integer = 0) =
 """
     residual_save(session, buffers; user_data=0, stream=nothing)
 
-Writes what a top-k compression still owes to later rounds into Float32 buffers, one for each of the reduce.
+Writes what a top-k compression still owes to later rounds into Float32 buffers, one for each buffer
+of the reduce.
 """
 residual_save(session::Session, buffers; common...) =
     begin_verb(ABI.pace_residual_save, ABI.pace_residual_options, session, buffers; common...)
@@ -125,9 +130,9 @@ withdraw(session::Session) = call(ABI.pace_withdraw, session.handle)
 """
     next(session; timeout=nothing, local_iteration=0)
 
-Waits for whichever request ends first, collects it and gives it; its `wait` then tells its end at once. Throws [`Timeout`](@ref) when
-`timeout` seconds have passed, and [`NotFound`](@ref), at once, when no request is in flight or waits to be collected. Other tasks run
-meanwhile.
+Waits for the request that ends first, collects it and returns it. Its `wait` then tells its end at
+once. Throws [`Timeout`](@ref) when `timeout` seconds have passed, and [`NotFound`](@ref), at once,
+when no request is in flight or waits to be collected. Other tasks run meanwhile.
 """
 function next(session::Session; timeout = nothing, local_iteration::Integer = 0)
     return first_to_end(session, timeout, local_iteration) do pointer, arguments...
@@ -165,9 +170,9 @@ end
     report(session; loss=nothing, samples_per_second=nothing, steps=nothing)
 
 Tells those who watch (`pacectl status`, its metrics) how the training goes; nothing that Pace does depends on it. `steps` is a pair: how
-many the training has made, and is to make in all; the time left follows from them. It may be called at each step: of several calls
-within a tenth of a second the first is told. Does not block. Throws [`Invalid`](@ref) when nothing is given, or a rate or a total
-that is not above 0.
+many the training has made, and is to make in all; the time left follows from them. It may be called
+at each step. If there are several calls within a tenth of a second, only the first is told. Does
+not block. Throws [`Invalid`](@ref) when nothing is given, or a rate or a total that is not above 0.
 """
 function report(session::Session; loss = nothing, samples_per_second = nothing, steps = nothing)
     flags = (loss === nothing ? 0 : ABI.PACE_PROGRESS_LOSS) | (samples_per_second === nothing ? 0 : ABI.PACE_PROGRESS_RATE) |

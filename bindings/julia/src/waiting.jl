@@ -2,7 +2,8 @@
 
 using FileWatching: FDWatcher
 
-# While the descriptor is readable for a request that nobody collects, the others are looked at so often.
+# The time between looks at the requests while the descriptor is readable for one that no task
+# collects.
 const AGAIN_SECONDS = 0.002
 const MEMBERS_MAX = 128
 const F_DUPFD_CLOEXEC = 1030
@@ -55,7 +56,8 @@ function is_readable_within(session::Worker, seconds::Real)
         watch(session, watcher) || return true
         if isfinite(seconds)
             timer = Timer(_ -> close(watcher), seconds)
-            # The timer's task comes to its wait now: who waits last gets an InterruptException.
+            # The timer's task now comes to its wait: the task that waits last gets an
+            # InterruptException.
             yield()
         end
         wait(watcher)
@@ -114,7 +116,7 @@ function look_until(look, session::Worker, timeout)
         message === nothing && return nothing
         left = seconds_until(last_moment)
         left == 0 && throw(Timeout(message))
-        # Somebody else's request has ended: the descriptor would be readable again at once.
+        # Another task's request has ended: the descriptor would be readable again at once.
         was_readable && sleep(min(left, AGAIN_SECONDS))
         was_readable = is_readable_within(session, left)
     end

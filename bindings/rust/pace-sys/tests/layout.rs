@@ -1,4 +1,4 @@
-//! The structs have the sizes that pace.h has on a machine with pointers of 64 bits.
+//! The structs have their sizes in pace.h on a machine with pointers of 64 bits.
 #![cfg(target_pointer_width = "64")]
 
 use std::mem::{align_of, size_of};

@@ -154,7 +154,7 @@ impl Images {
     }
 }
 
-/// What gzip unpacks of a file, without its first bytes, which tell the shape.
+/// The contents of a file, unpacked by gzip, without the first bytes, which tell the shape.
 fn unpacked(file: &Path, header_bytes: usize) -> Result<Vec<u8>, Failure> {
     let output = Command::new("gzip").arg("-dc").arg(file).stderr(Stdio::inherit()).output()?;
     if !output.status.success() || output.stdout.len() < header_bytes {

@@ -53,7 +53,8 @@ impl<'a, B: Buffers + 'a> Begin<'_, 'a, B> {
             return Err(Failure::refused(Error::new(Status::Closed, "session", message), buffers));
         }
         if verbs.is_scope && writable.is_some() {
-            // A request that owns its buffers may be carried out of the scope, whose end collects it all the same.
+            // A request that owns its buffers may be carried out of the scope. The scope's end
+            // collects it in this case, too.
             let message = "an average in a scope has neither an order nor keep_local; give the session's average the buffer itself";
             return Err(Failure::refused(Error::invalid("options", message), buffers));
         }

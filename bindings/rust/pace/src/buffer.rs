@@ -16,8 +16,9 @@ use crate::tensor::Tensor;
 /// Elements that verbs work on, as a slice `[T]`. Made by [`Session::buffer`](crate::Session::buffer),
 /// [`import`](crate::Session::import) and [`import_fd`](crate::Session::import_fd).
 ///
-/// A verb takes the buffer, and its request gives it back when it has ended: nobody can touch the elements while the daemon
-/// does. A part that is split off is a buffer of its own, which another request may have meanwhile.
+/// A verb takes the buffer, and its request gives it back when it has ended. No code can therefore
+/// touch the elements while the daemon does. A part that is split off is a buffer of its own, which
+/// another request may have meanwhile.
 ///
 /// Owns its elements: they stay when the session is dropped. The daemon's share of the memory is given back when the last
 /// part is dropped. Threads: any. Dropping the last part blocks for one exchange with the daemon.
@@ -113,8 +114,9 @@ impl<T: Element> Buffer<T> {
     /// Fails with `Invalid` for a part, and with `Closed` when the session has been dropped. Does not block.
     ///
     /// # Safety
-    /// The tensor and the buffer are the same elements. The caller sees to it that nobody reads or writes them through one while
-    /// somebody writes them through the other, or while a request that has the buffer is in flight.
+    /// The tensor and the buffer are the same elements. The caller must not read or write them
+    /// through one while the other is used to write them, or while a request that has the buffer is
+    /// in flight.
     pub unsafe fn share_tensor(&self, kind: TensorKind) -> Result<Tensor<T>> {
         self.new_tensor(kind, true)
     }

@@ -11,7 +11,7 @@ pub struct Part {
     pub(crate) pointer: *mut u8,
 }
 
-// SAFETY: a part is looked at only by who owns, or has borrowed as mutable, the buffer that it is of.
+// SAFETY: a part is used only by the owner, or the mutable borrower, of its buffer.
 unsafe impl Send for Part {}
 unsafe impl Sync for Part {}
 

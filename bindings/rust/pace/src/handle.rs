@@ -76,7 +76,8 @@ impl Handle {
 
     /// Begins a call. Fails with `Closed` when the session has been dropped.
     pub(crate) fn enter(&self) -> Result<Call<'_>> {
-        // In a forked child the library refuses by itself; another thread of the parent may hold the lock for ever.
+        // In a forked child the library refuses by itself. The lock is not taken: a thread of the
+        // parent may have held it at the fork.
         let is_counted = self.is_ours();
         if is_counted {
             let mut in_use = lock(&self.use_of);

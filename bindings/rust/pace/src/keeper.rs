@@ -77,7 +77,8 @@ impl Keeper {
                 continue;
             }
             if let Outcome::Ended(end) = outcome {
-                // It was leaked; or it owns its buffers, and has been carried out of the scope, where it may be waited for.
+                // The request was leaked; or it owns its buffers and was carried out of the scope,
+                // where a wait may follow.
                 handle.put_end(request.id, end);
             }
         }
@@ -117,7 +118,7 @@ impl Keeper {
     }
 }
 
-/// A scope that ends its requests: who waits for one of them elsewhere is told the end.
+/// A scope that ends its requests. A wait for one of them elsewhere gets the end.
 struct Ending<'a> {
     handle: &'a Handle,
 }

@@ -15,8 +15,8 @@ pub struct Launched {
     pub local_rank: Option<u32>,
 }
 
-/// The variables for rank, world, local rank: of torchrun and `python -m pace run`, Open MPI, MPICH, Slurm. mpirun within a Slurm
-/// job sets its own, which count then.
+/// The variables for rank, world, local rank: of torchrun and `python -m pace run`, Open MPI,
+/// MPICH, Slurm. Within a Slurm job, mpirun sets variables of its own, which then count.
 const LAUNCHERS: [[&str; 3]; 4] = [
     ["RANK", "WORLD_SIZE", "LOCAL_RANK"],
     ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"],

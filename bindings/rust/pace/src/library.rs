@@ -38,8 +38,9 @@ fn version_text(version: u32) -> String {
 /// A JSON document. `what`: `"options"`, `"policies"`, `"versions"`, or `"status"`, the cluster as `pacectl status --json` shows
 /// it.
 ///
-/// Without an endpoint the library alone is asked, which knows no status, and this does not block. With one, `""` for the daemon
-/// that a session finds by itself, it blocks for at most twenty seconds.
+/// Without an endpoint only the library is asked, which knows no status, and the call does not
+/// block. With an endpoint (`""`: the daemon that a session finds by itself) it blocks for at most
+/// twenty seconds.
 ///
 /// Threads: any. Fails with `Invalid`, and with an endpoint as [`SessionBuilder::open`](crate::SessionBuilder::open).
 pub fn query(what: &str, endpoint: Option<&str>) -> Result<String> {

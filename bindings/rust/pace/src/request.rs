@@ -89,8 +89,9 @@ impl<B: Send> Request<B> {
         RequestId(self.flight().raw.id)
     }
 
-    /// Asks that the request end as `Canceled`. One that is in an exchange already ends in the ordinary way: wait for it in
-    /// either case. Does not block. Fails with `DaemonGone`, and with `Limit` when the daemon does not read: try again.
+    /// Asks that the request end as `Canceled`. A request that is in an exchange already ends in
+    /// the ordinary way: wait for it in either case. Does not block. Fails with `DaemonGone`, and
+    /// with `Limit` when the daemon does not read: try again.
     pub fn cancel(&self) -> Result<()> {
         self.canceler().cancel()
     }
@@ -134,8 +135,9 @@ impl<B: Send> Request<B> {
             None => 0..0,
         };
         debug_assert!(range.end <= part.count());
-        // SAFETY: the request has the buffers. The daemon reads a copy of these elements, or does not touch them until they are
-        // ready, which needs this request as mutable; and so does collecting it, since `next` refuses to.
+        // SAFETY: the request has the buffers. The daemon reads a copy of these elements, or does
+        // not touch them until they are ready. Both `ready` and the collection of the request need
+        // it as mutable, since `next` refuses to collect such a request.
         Some(unsafe { slice::from_raw_parts_mut(part.pointer.cast::<T>().add(range.start), range.len()) })
     }
 

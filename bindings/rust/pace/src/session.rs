@@ -66,8 +66,9 @@ impl Session {
         self.verbs.handle.leave(timeout_ms)
     }
 
-    /// A buffer of `count` elements in memory that the daemon shares, zeroed. Where an earlier process of this rank died on this
-    /// node, its contents are there again: [`BufferInfo::is_restored`](crate::BufferInfo).
+    /// A buffer of `count` elements in memory that the daemon shares, zeroed. If an earlier process
+    /// of this rank died on this node, the buffer has that process's contents:
+    /// [`BufferInfo::is_restored`](crate::BufferInfo).
     ///
     /// Blocks for one exchange with the daemon; if the session lost it, until it has reconnected. Fails with `Invalid` (a count
     /// of 0), `Limit` (the daemon's quota), `Memory`, and, where it had to reconnect, as [`SessionBuilder::open`].
@@ -119,8 +120,9 @@ impl Session {
         scope::run(&self.verbs.handle, function)
     }
 
-    /// Tells those who watch (`pacectl status`, its metrics) how the training goes. Nothing that Pace does depends on it. It may be
-    /// called at each step: of several calls within a tenth of a second the first is told.
+    /// Tells those who watch (`pacectl status`, its metrics) how the training goes. Nothing that
+    /// Pace does depends on it. It may be called at each step. If there are several calls within a
+    /// tenth of a second, only the first is told.
     ///
     /// Does not block. Fails with `Invalid` when nothing is given, or a rate or a total that is not above 0.
     pub fn report(&self, progress: &Progress) -> Result<()> {
@@ -138,8 +140,8 @@ impl Session {
         self.verbs.handle.call(|session, error| unsafe { pace_sys::pace_session_report(session, &raw, error) })
     }
 
-    /// Waits for whichever of the session's requests ends first, and tells which one it is: `wait` and `test` of that request
-    /// give its end at once. None waits without limit.
+    /// Waits for the session's request that ends first, and tells which one it is: `wait` and
+    /// `test` of that request give its end at once. None waits without limit.
     ///
     /// Blocks at most for the timeout. Fails with `Timeout`, with `NotFound`, at once, when no request is in flight or waits to
     /// be collected, with `Closed` when the session has left, and with `Invalid` while an average with an order or with

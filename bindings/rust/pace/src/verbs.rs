@@ -137,8 +137,8 @@ impl<'a> Verbs<'a> {
         self.begin(buffers).with(slices, pace_sys::pace_sync, &options)
     }
 
-    /// Gives everyone the buffers of worker `root`; a newcomer those of a healthy worker, and its info's iteration says of which
-    /// step.
+    /// Gives everyone the buffers of worker `root`. A newcomer gets those of a healthy worker, and
+    /// its info's iteration says at which step.
     pub fn broadcast<B: Buffers + 'a>(&self, buffers: B, options: BroadcastOptions) -> Begun<B> {
         let mut raw = pace_sys::PACE_BROADCAST_OPTIONS_INIT;
         raw.call.user_data = options.user_data;
@@ -185,8 +185,8 @@ impl<'a> Verbs<'a> {
         self.begin(()).without_buffers(pace_sys::pace_checkpoint, &raw)
     }
 
-    /// Writes what a top-k compression still owes to later rounds into `f32` buffers, one for each of the reduce, of the same
-    /// lengths.
+    /// Writes what a top-k compression still owes to later rounds into `f32` buffers, one for each
+    /// buffer of the reduce, of the same lengths.
     pub fn residual_save<B: Buffers + 'a>(&self, buffers: B, options: CallOptions) -> Begun<B> {
         let mut raw = pace_sys::PACE_RESIDUAL_OPTIONS_INIT;
         raw.call.user_data = options.user_data;

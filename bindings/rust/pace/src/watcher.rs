@@ -13,7 +13,8 @@ use crate::handle::{lock, Handle};
 use crate::poll::wait_readable;
 use crate::status::Status;
 
-/// While the descriptor is readable for a request that no task waits for, the others are looked at so often.
+/// The time between looks at the requests while the descriptor is readable for one that no task waits
+/// for.
 const AGAIN_MS: c_int = 5;
 const FOREVER: c_int = -1;
 
@@ -43,7 +44,8 @@ impl Watcher {
     /// Has the task woken when this request may have ended. Fails with `Closed` when the session has been dropped.
     pub(crate) fn add(&self, handle: &Handle, id: u64, task: &Waker) -> Result<()> {
         let task = task.clone();
-        // Dropped last: the end of a call may free the session, and with it whatever dropped requests have left.
+        // Dropped last: the end of a call may free the session, and with it the buffers of dropped
+        // requests.
         let _call = handle.enter()?;
         let mut state = lock(&self.shared.state);
         if state.is_stopped {
@@ -106,7 +108,8 @@ impl Shared {
     fn watch(&self, session: &OwnedFd, alarm: &UnixStream) {
         let mut collected_before = None;
         while let Some(collected) = self.await_tasks() {
-            // Nobody has collected anything since the last round: the descriptor would say at once what it said then.
+            // No request was collected since the last round: the descriptor would be readable again
+            // at once.
             if collected_before == Some(collected) && wait_readable(&[alarm.as_raw_fd()], AGAIN_MS) {
                 return;
             }

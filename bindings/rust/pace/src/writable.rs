@@ -54,7 +54,7 @@ impl Writable {
         }
     }
 
-    /// Those of them that are among `count` elements from `first` on, counted from `first`.
+    /// The writable elements among `count` elements from `first` on, counted from `first`.
     pub(crate) fn within(&self, first: u64, count: u64) -> Range<usize> {
         let range = self.range();
         let begin = range.start.clamp(first, first + count) - first;
