@@ -81,7 +81,7 @@ class Container:
         return subprocess.Popen(self.enter_(words, user), env=ENVIRONMENT, stdin=subprocess.DEVNULL, **options)
 
     def run(self, *words, user=None, check=True, timeout=120):
-        """What a command inside writes, and with check=False also how it ended: (status, text)."""
+        """The output of a command inside; with check=False (status, output)."""
         done = subprocess.run(self.enter_(words, user), env=ENVIRONMENT, stdin=subprocess.DEVNULL, check=False, text=True,
                               timeout=timeout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
         if not check:

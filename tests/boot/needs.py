@@ -1,4 +1,5 @@
-"""What a test needs of this machine, how it says that something is not there, and the frame of a test that boots one."""
+"""The needs of a test, the message when this machine lacks something, and the frame of a test that
+boots a machine."""
 
 import os
 import pathlib

@@ -286,7 +286,7 @@ class InstalledTest(unittest.TestCase):
             self.drop_in(unit, "SystemCallErrorNumber=kill", "Restart=no")
         machine.serve(with_controller=True)
         for unit in UNITS:
-            # What systemd writes for "kill"; a word that it does not know it would ignore.
+            # systemd's forms of "kill"; it would ignore a word that it does not know.
             self.assertIn(machine.property(unit, "SystemCallErrorNumber"), ("kill", "2147483646"))
         pids = [machine.main_pid(unit) for unit in UNITS]
         for family in FAMILIES:

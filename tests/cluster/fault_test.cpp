@@ -176,8 +176,8 @@ TEST_P(Faults, AFrozenDaemonIsExcludedAndComesBackWhenItWakes) {
 }
 
 // Rounds take longer than anything between them. So the daemon nearly always has a round under way,
-// which the others give up. Nobody tells the daemon so, because the controller that goes on without
-// it has never heard of it.
+// which the others give up. No message tells the daemon so, because the controller that goes on has
+// never known the daemon.
 TEST_P(Faults, ADaemonThatIsFrozenInARoundComesBackToAnotherController) {
     Cluster cluster({.nodes = 2});
     auto flags = endless(GetParam());

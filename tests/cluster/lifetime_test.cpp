@@ -86,7 +86,7 @@ TEST(Lifetime, SyncsAmongAveragesLeaveNoMemoryBehind) {
 
 // --------------------------------------------------------------------------- what is left of a job
 
-// Well below the 30 s after which a node forgets a job of which it hears nothing more.
+// Well below the 30 s after which a node drops a job about which no message comes.
 constexpr auto kAtOnce = std::chrono::seconds(5);
 
 uint64_t bytes_kept(Cluster& cluster, size_t node) {

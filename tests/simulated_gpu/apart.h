@@ -1,9 +1,9 @@
 // Apart: a piece of a test in a process of its own, with its own environment and its own simulated
 // driver, and a line to the test.
 //
-// A process loads its driver once, and a process that has used it cannot fork. So the process of
-// the tests never uses the driver, and each test runs apart. If a test needs other processes, it
-// starts them before its own first call of the driver.
+// A process loads its driver once, and a process that has used it cannot fork. The process of the
+// tests therefore never uses the driver, and each test runs apart. If a test needs other processes,
+// it starts them before its own first call of the driver.
 #pragma once
 
 #include <sys/types.h>

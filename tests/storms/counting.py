@@ -1,7 +1,7 @@
 """Partial collectives: each gradient counts in one round, in the order of its worker's steps, and no gradient is lost.
 
 A round tells for each rank how many gradients it holds, and the sum of their steps. The steps of one worker are consecutive.
-So the two numbers together tell which gradients they are.
+The two numbers together therefore tell which gradients they are.
 """
 
 import collections
@@ -37,8 +37,8 @@ class Counting:
                 return
             del self.rounds[number]
             if self.last_number != (number[0], number[1] - 1):
-                # The content of a round is unknown if no result held this round alone. What a job did
-                # before it began anew is unknown, too.
+                # The content of a round is unknown if no result held this round alone. The rounds
+                # before a job began again are unknown, too.
                 self.counted.clear()
             self.last_number = number
             if content == UNKNOWN:

@@ -1,8 +1,9 @@
 """Top-k: results and residuals together equal the contributions.
 
-After a fixed number of rounds each worker asks for its residual before it goes on. So no round can be under way then. Between
-two such rounds, the sum of all gradients minus the sum of all results must be the change of the residuals. The residual of a
-dead or frozen daemon may be lost, or come twice, as docs/decisions/0009 says. Such times are not judged.
+After a fixed number of rounds each worker asks for its residual before it goes on. No round can
+therefore be under way then. Between two such rounds, the sum of all gradients minus the sum of all
+results must be the change of the residuals. The residual of a dead or frozen daemon may be lost, or
+come twice, as docs/decisions/0009 says. Rounds around such a fault are not judged.
 """
 
 import math

@@ -1,9 +1,11 @@
 """Results of one group: the same at all members, made of the members' contributions, and of nothing else.
 
-Members report a group at different times, and some never do. So a group is judged when it is some seconds old.
+Members report a group at different times, and some never do. A group is therefore judged when it is
+some seconds old.
 
-A node that is cut off may end an exchange that the others make anew without it, because they do not hear of the end. Its workers
-get STALE at their next call, and then get the others' model (docs/decisions/0026).
+A node that is cut off may end an exchange that the others repeat without it, because they do not
+hear of the end. Its workers get STALE at their next call, and then get the others' model
+(docs/decisions/0026).
 """
 
 import bisect

@@ -1,6 +1,6 @@
 """Lives of a job: when all processes that knew of the job are gone, its rounds begin again with number 0."""
 
-BACK = 50  # if a round's number is this much lower, the worker was frozen, or the numbers have begun anew
+BACK = 50  # if a round's number is this much lower, the worker was frozen, or the numbers have begun again
 
 
 class Lives:

@@ -1,4 +1,5 @@
-"""The hosts of a storm: network namespaces on a bridge, whose cables can be cut, or the loopback of this machine, which cannot.
+"""The hosts of a storm: network namespaces on a bridge, whose cables can be cut, or this machine's
+loopback, where nothing can be cut.
 
 Frames of a cut cable go to an address that no host has. So they vanish without a notice, as in a switch that died.
 """

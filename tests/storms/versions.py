@@ -1,9 +1,10 @@
 """Parameter servers: pulled models never lose updates, and hold no update twice.
 
-Each pull and each push has a position of its own in one order. A pulled model tells its position as its version. Of two
-models, the one with the greater version has all updates of the other, whichever worker pulled them. A model that has gone back
-to a checkpoint has lower versions again. Workers are then told, though not all at once. So models of different workers are
-compared some time later, and only if no worker was told anything around that time.
+Each pull and each push has a position of its own in one order. A pulled model tells its position as
+its version. The model with the greater version has all updates of a model with a lower one,
+whichever workers pulled them. A model that has gone back to a checkpoint has lower versions again.
+Workers are then told, though not all at once. Models of different workers are therefore compared
+some time later, and only if no worker was told anything around that time.
 """
 
 import collections

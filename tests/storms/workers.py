@@ -30,7 +30,8 @@ class Line:
 
     @property
     def group(self):
-        """Identifies the line's group among all others of the job. None if the line names no group."""
+        """Identifies the line's group among all others of the job. Gives None if the line names no
+        group."""
         return (self.life, int(self.fields["group"])) if "group" in self.fields else None
 
     def number(self, name, otherwise=0):

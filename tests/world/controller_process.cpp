@@ -77,7 +77,7 @@ bool ControllerProcess::turn() {
     if (!alive() || frozen_ || silent_) return false;
     machines_.enter(machines_.controllers());
     now();
-    // What is due may come before what has arrived.
+    // Due timers may run before messages that have arrived.
     bool worked = clockwork_.below(2) == 0 && tick();
     Switchboard::Letter letter;
     for (int taken = 0; taken < kBatch && !silent_ && board_.receive(letter); ++taken) {

@@ -46,8 +46,8 @@ DaemonProcess::DaemonProcess(const Surroundings& in, MachineId machine, uint64_t
     services_->control = link_.get();
 }
 
-// What is left of a killed process ends without another process seeing it: first all that is under
-// way in the transport, then as in Node::State's destructor.
+// The parts of a killed process end, unseen by other processes: first all operations in the
+// transport, then the rest in the order of Node::State's destructor.
 DaemonProcess::~DaemonProcess() {
     fall_silent();
     in_.machines.enter(machine_);

@@ -20,7 +20,7 @@
 
 namespace pace::world {
 
-// What every daemon of a world is made in.
+// The parts of a world that every daemon of it uses.
 struct Surroundings {
     Clockwork& clockwork;
     Machines& machines;
@@ -48,7 +48,7 @@ class DaemonProcess {
     bool frozen() const { return frozen_; }
     uint64_t life() const { return life_; }
 
-    // What a trainer asks for; done at the daemon's next turn.
+    // A trainer's request to the engine, made at the daemon's next turn.
     void tell(std::function<void(daemon::Engine&)> ask) { inbox_.push_back(std::move(ask)); }
 
     // Kept for as long as this process exists, because the engine refers to it. `let_go` gives back

@@ -1,5 +1,5 @@
-// SimulatedDisk: work on a disk, done when the world's time has come for it, in its order. A disk
-// that stalls does nothing for a while. What its process has not begun dies with the process.
+// SimulatedDisk: work on a disk, done in order, each piece at its time in the world. A disk that
+// stalls does nothing for a while. Work that has not begun is dropped when its process dies.
 #pragma once
 
 #include <deque>

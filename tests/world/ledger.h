@@ -19,8 +19,8 @@ class Ledger {
     explicit Ledger(const Clockwork& clockwork) : clockwork_(clockwork) {}
 
     void wrong(const std::string& what);
-    // What happens, for a person who looks at one run: told, and put in words, only if the log
-    // tells of everything.
+    // Events, for a person who looks at one run. They are logged, and formatted, only at level
+    // debug.
     bool tells() const { return base::log_level() >= base::LogLevel::debug; }
     template <typename... Values>
     void tell(fmt::format_string<Values...> text, Values&&... values) const {
@@ -28,21 +28,23 @@ class Ledger {
     }
     const std::vector<std::string>& wrongs() const { return wrongs_; }
 
-    // All who say this with the same name and number must say the same value. It counts once `who`
-    // has gone on from it: a node that was cut off may end a round that the others make anew, but
-    // then its workers are told that they are stale (docs/decisions/0030-no-result-in-doubt.md).
+    // All workers that state a value for the same name, run and number must state the same value.
+    // The statement counts once `who` has gone on from it. A node that was cut off may end a round
+    // that the others repeat, but its workers are then told that they are stale
+    // (docs/decisions/0030-no-result-in-doubt.md).
     void agree(const std::string& name, uint64_t run, uint64_t number, uint64_t value,
                const std::string& who);
-    // `who` has made a call at `called_at` that has now ended well. It goes on from all that it
-    // said before, and it goes on in spite of the disputes that were known when it called: an
-    // earlier call may wait in a frozen daemon and end with what was decided before.
+    // `who` made a call at `called_at` that has now ended well. The worker goes on from all of its
+    // earlier statements. It also goes on in spite of the disputes that were known when it made the
+    // call. An earlier call may have waited in a frozen daemon, and then ends with what was decided
+    // before the dispute.
     void went_on(const std::string& who, base::TimePoint called_at);
-    // `who` begins anew from another model: its process or its daemon has died, or it was told that
-    // it is stale. What it has said before binds nobody but those who said the same: if all of them
-    // are lost, the rounds after the model that is left are made anew.
+    // `who` begins again from another model: its process or its daemon has died, or it was told
+    // that it is stale. Its earlier statements now bind only the workers that stated the same. If
+    // all of these are lost, the rounds after the remaining model are repeated.
     void begins_anew(const std::string& who);
 
-    // What the run did, for its report and to compare replays.
+    // Counts of the run, for its report and to compare replays.
     void count_call() { ++calls_; }
     void count_fault() { ++faults_; }
     uint64_t calls() const { return calls_; }
@@ -51,14 +53,15 @@ class Ledger {
     uint64_t hash() const { return hash_; }
 
   private:
-    // Who says something, and the how manieth begin of theirs it is.
+    // The workers that stated a value, and for each how many times it had begun by then.
     using Speakers = std::map<std::string, uint64_t>;
     struct Said {
         uint64_t value = 0;
         Speakers by;
     };
-    // Two values where there must be one. It is wrong once some of both sides go on: those of one
-    // side may be frozen, or cut off, and begin anew as soon as they hear.
+    // Two values where there must be one. A dispute is wrong once workers of both sides go on. The
+    // workers of one side may be frozen or cut off, and begin again as soon as they hear of the
+    // other.
     struct Dispute {
         std::string text;
         base::TimePoint began;

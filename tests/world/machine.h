@@ -12,8 +12,8 @@
 
 namespace pace::world {
 
-// How long a world's daemons keep the buffers of dead trainers, and its controller jobs whose
-// workers all died: shorter than the defaults, so that a run sees the end of them.
+// How long a world's daemons keep the buffers of dead trainers, and its controller keeps jobs whose
+// workers all died. The time is shorter than the defaults, so that a run sees it end.
 inline constexpr Duration kKeptFor = std::chrono::seconds(20);
 // The same for what daemons keep of jobs that have no workers there.
 inline constexpr Duration kUnusedFor = std::chrono::seconds(2);
@@ -28,7 +28,7 @@ class Machines {
     uint32_t count() const { return static_cast<uint32_t>(slept_.size()) - 1; }
     MachineId controllers() const { return count(); }
 
-    // What runs on this machine runs now: base::now() is the machine's time.
+    // Code of this machine runs now: base::now() is the machine's time.
     void enter(MachineId machine) const {
         base::SimulatedTime::set(clockwork_.now() - slept_.at(machine), slept_.at(machine));
     }

@@ -35,7 +35,7 @@ bool is_even(std::span<const float> values) {
                        [&](float value) { return bits_of(value) == bits_of(values.front()); });
 }
 
-// What programs of rounds share: the result of a round is added to the model.
+// The common part of programs with rounds: the result of a round is added to the model.
 class RoundProgram : public Program {
   public:
     std::span<float> model() override { return model_; }

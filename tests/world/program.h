@@ -13,7 +13,7 @@
 
 namespace pace::world {
 
-// What a program knows of the worker that runs it.
+// The worker that runs a program, as the program knows it.
 struct Self {
     const protocol::JobOptions& job;
     uint32_t rank = 0;
@@ -29,7 +29,7 @@ class Program {
     virtual void begin(const Self& self) = 0;
     // The worker's model, which broadcasts give and take.
     virtual std::span<float> model() = 0;
-    // A broadcast has ended: the model is another one.
+    // A broadcast has ended and replaced the model.
     virtual void took_model(const Self& /*self*/, const daemon::Ending& /*ending*/) {}
 
     // The step that follows the iteration to which a broadcast has brought the worker.
@@ -40,7 +40,7 @@ class Program {
 
     // The verb and the fields of the next call, without its buffers.
     virtual daemon::Request next(uint64_t step) const = 0;
-    // What goes into the call's buffer. Empty: the call is made on the model.
+    // The contents of the call's buffer. Empty: the call is made on the model.
     virtual std::vector<float> contents(const Self& self, uint64_t step) const = 0;
     // The call has ended well, and its buffer (or the model) holds this. Returns the next step.
     virtual uint64_t ended(const Self& self, uint64_t step, const daemon::Ending& ending,

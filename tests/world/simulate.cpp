@@ -81,8 +81,8 @@ std::vector<Place> places_of(const Asked& asked) {
     return places;
 }
 
-// A fault at each of the places, of which there is one at least, at one of the times that the place
-// is passed.
+// A fault at each of the places, at one of the times that the place is passed. There is at least
+// one place.
 template <typename Until>
 Total run_points(const Asked& asked, const std::vector<Place>& places, const Until& is_over) {
     Total total;

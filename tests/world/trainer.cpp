@@ -319,7 +319,7 @@ void Trainer::failed(const daemon::Ending& ending) {
     const bool lacks_root = broadcasts_ && ending.kind == ErrorKind::invalid;  // for a while
     if (ending.kind == ErrorKind::no_controller || lacks_root)
         return later(milliseconds(20), [this] { call(true); });
-    // Nobody can give it the model: it goes on with its own.
+    // No worker can give it the model: it goes on with its own.
     if (broadcasts_ && ending.kind == ErrorKind::not_found) return call(false);
     if (ending.kind != ErrorKind::closed)
         ledger_.wrong(fmt::format("{}: a call failed: {}", name_, ending.message));

@@ -1,5 +1,5 @@
-// Trainer: one worker's process, which goes through joining, its first broadcast and its calls as
-// libpace and a program around it would, whatever happens to its daemon.
+// Trainer: one worker's process. It joins, makes its first broadcast and then its calls, as a
+// program with libpace would, whatever happens to its daemon.
 //
 //     absent ── begin ──▶ opening ── joined ──▶ calling ⇄ computing
 //                            ▲                     │
@@ -19,7 +19,7 @@
 
 namespace pace::world {
 
-// What a trainer needs of the world around it.
+// The parts of the world that a trainer needs.
 class TrainerPort {
   public:
     virtual ~TrainerPort() = default;
@@ -53,7 +53,7 @@ class Trainer {
     MachineId machine() const { return machine_; }
     uint64_t steps() const { return steps_; }
     const std::string& name() const { return name_; }
-    // What it is doing, for a report.
+    // The trainer's activity, for a report.
     std::string doing() const;
 
   private:

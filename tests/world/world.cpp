@@ -17,7 +17,7 @@ using std::chrono::seconds;
 
 namespace {
 
-// What one round of all processes takes.
+// The time of one round of all processes.
 constexpr Duration kRoundTakes = microseconds(5);
 // After the last fault: how long until everybody has made some more steps. The longest deadlines
 // are a call's ten seconds and a node's exclusion; sequences of them take a few times as long.
@@ -28,7 +28,7 @@ constexpr Duration kForgottenWithin = 3 * kKeptFor;
 // A node that was out of a view may keep what its peers have sent for it. The transport bounds that
 // for each peer.
 constexpr uint64_t kMessagesLeftMax = 100;
-// A guess: what some workers need at once, whose models have 24 elements.
+// A guess: the need of several workers at once, with models of 24 elements.
 constexpr uint64_t kChargedMax = 4096;
 
 std::filesystem::path new_folder() {
@@ -42,7 +42,7 @@ std::string body_of(std::span<const std::byte> message) {
     return protocol::control::EnumNameBody(envelope->body_type());
 }
 
-// What a message about views says, for a person who looks at one run.
+// The contents of a message about views, for a person who looks at one run.
 std::string view_text(std::span<const std::byte> message) {
     const auto* envelope = protocol::control::GetEnvelope(message.data());
     if (const auto* commit = envelope->body_as_CommitView())
@@ -199,7 +199,7 @@ void World::demand_progress() {
     ledger_.wrong(text);
 }
 
-// What jobs need must not grow with their steps.
+// The memory that jobs need must not grow with their steps.
 void World::demand_little_memory() {
     for (MachineId machine = 0; machine < hosts_.size(); ++machine) {
         const uint64_t bytes = hosts_[machine].daemon->services().accounts->bytes_used();

@@ -3,7 +3,7 @@
 //
 // A run plays the faults of its plan, then heals everything, and demands that every worker goes on
 // within a bounded time. It ends with an orderly leave of all, after which nothing may be retained.
-// What must hold at every step is checked by the programs (program.h) and the ledger.
+// The programs (program.h) and the ledger check what must hold at every step.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace pace::world {
 
-// What a run has shown.
+// The result of a run.
 struct Report {
     std::vector<std::string> wrongs;  // empty: everything held
     uint64_t calls = 0;

@@ -62,7 +62,7 @@ TEST_F(WorldTest, AWorkerThatLeavesAndComesBackWhileTheControllerIsAwayTrains) {
     }
 }
 
-// Its sockets hold all that a round needs which the others have made anew meanwhile, and its
+// Its sockets hold all messages of a round that the others have repeated meanwhile, and its
 // monotonic clock has stood still. Who gave it up has died, too.
 TEST_F(WorldTest, AMachineThatSleptThroughARoundHasNoResultOfIt) {
     for (uint64_t seed = 1; seed <= 10; ++seed) {
