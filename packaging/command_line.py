@@ -1,7 +1,7 @@
 """The command line of a program, read from its own --help and --help-config: what manual pages and completions are made from.
 
-What a program says of itself is all there is, so nothing can be forgotten in a second list. A line that is not understood is an
-error, never left out.
+The program's own output is the only source, so nothing can be missing in a second list. A line that
+is not understood is an error, never left out.
 """
 
 import re
@@ -20,7 +20,7 @@ _ACCEPTED = re.compile(r"# (?P<accepted>.*)\. (?P<variable>[A-Z0-9_]+), (?P<flag
 
 
 class NotUnderstood(Exception):
-    """What a program says is not in the form that is read here."""
+    """A program's output is not in the form that is read here."""
 
 
 @dataclass
@@ -148,7 +148,8 @@ def command_of(text, path):
 
 
 def _is_title(lines, number):
-    """Of rows, not of the text behind them: rows of options begin with a dash."""
+    """Whether the line is the title of rows, not part of the text behind them: rows of options
+    begin with a dash."""
     following = next((line for line in lines[number + 1:] if line.strip()), "")
     return bool(_TITLE.match(lines[number])) and (lines[number] in ("Positionals:", "Subcommands:") or following.startswith("  -"))
 
@@ -218,7 +219,8 @@ def option_of(heading):
 
 
 def settings_of(text, program):
-    """What --help-config says: blocks of comments, each with what is accepted, and the default."""
+    """Reads the output of --help-config: blocks of comments, each with the accepted values and the
+    default."""
     made, comment = [], []
     for line in text.split("\n"):
         found = _SETTING.match(line)

@@ -73,7 +73,7 @@ def _commands(commands):
     skipped = sorted({quote(name) for command in commands for option in command.options if option.value for name in option.names})
     lines = []
     if skipped:
-        # What an option takes is no command.
+        # The value of an option is no command.
         lines.append(_case([f"*' '{name}" for name in skipped], "((i++))", 12))
     if below:
         lines.append(_case(below, 'command+=" ${words[i]}"', 12))

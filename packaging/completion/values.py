@@ -1,4 +1,4 @@
-"""What may follow an option, or stand for a positional argument."""
+"""The values that may follow an option, or stand for a positional argument."""
 
 from dataclasses import dataclass, field
 from typing import List
@@ -11,7 +11,7 @@ class Values:
     words: List[str] = field(default_factory=list)  # one of these
     listed: List[str] = field(default_factory=list)  # the first column of what this command prints
     are_files: bool = False
-    is_other: bool = False  # a number, or something that nobody can know
+    is_other: bool = False  # a number, or a word that no list has
 
     @property
     def are_paths(self):
@@ -19,7 +19,7 @@ class Values:
 
 
 def values_of(option, command, program):
-    """Of an option or a positional argument of a command of the program."""
+    """The values of an option or a positional argument of a command of the program."""
     if option.choices:
         return Values(words=option.choices)
     if option.value.split(" [")[0] in _NUMBERS or "-" in option.value:
@@ -48,7 +48,7 @@ def options_of(command, program):
 
 
 def first_sentence(text):
-    """What fits beside a word in a list."""
+    """The text that fits beside a word in a list."""
     end = next((at + 1 for at, character in enumerate(text)
                 if character in ".:" and text[at + 1:at + 2] in ("", " ") and at > 8), len(text))
     return text[:end].rstrip(".:")

@@ -74,7 +74,7 @@ def _command(command, program):
                              options="\n".join(f"        {line} \\" for line in lines))
     lines += [quote(f":{positional.names[0]}:{_action(values_of(positional, command, program), program)}")
               for positional in command.positionals]
-    # What stands behind a program's own flags of settings is never a file.
+    # The values of a program's own flags of settings are never files.
     return _LEAF.format(function=_function(command), ends="" if command.positionals else " -S",
                         options=" \\\n".join(f"        {line}" for line in lines))
 

@@ -28,7 +28,7 @@ class LibraryPage:
 
     @property
     def names(self):
-        """What the page is found by: functions and types, not each of many constants."""
+        """The names by which the page is found: functions and types, not each of many constants."""
         listed = [name for entry in self.functions + self.others for name in entry.names if re.match(r"pace_[a-z]", name)]
         return [self.name] + [name for name in dict.fromkeys(listed) if name != self.name]
 

@@ -1,4 +1,5 @@
-"""What a page about a program takes from the program itself: its options, commands, settings and the notes at the end of --help."""
+"""The parts of a page that come from the program itself: its options, commands, settings and the
+notes at the end of --help."""
 
 import roff
 

@@ -1,5 +1,5 @@
-/* What a step asks of Pace on its nodes: the words of plugstack.conf, and after them those of `srun
- * --pace=...`.
+/* step_request: what a step wants from Pace on its nodes, by the words of plugstack.conf and then
+ * those of `srun --pace=...`.
  *
  * Pure: nothing here knows Slurm or talks to a daemon. */
 #pragma once

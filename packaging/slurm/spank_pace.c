@@ -1,9 +1,10 @@
 /* spank_pace: `srun --pace`, a plug-in of Slurm. docs/slurm.md says how it is set up and used.
  *
  * Each task of a step, before its program, asks its node's daemon whether it answers, and gets its
- * address in PACE_ENDPOINT. A task whose daemon does not answer fails, and one of each node says
- * why; or, where the step has asked for that, its trainer hosts a daemon itself. Rank, world and
- * the run's identity libpace and the bindings take from Slurm's own variables.
+ * address in PACE_ENDPOINT. A task whose daemon does not answer fails, and one task of each node
+ * says why. If the step has asked for an embedded daemon, the trainer hosts a daemon itself
+ * instead. libpace and the bindings take rank, world and the run's identity from Slurm's own
+ * variables.
  *
  * srun, salloc and sbatch load it too, to read the option: a mistake in it is told before anything
  * is queued. */
@@ -25,7 +26,7 @@ SPANK_PLUGIN(pace, 1)
 #define NODE_BYTES 256
 #define PROBLEM_BYTES 512
 #define ASK_AGAIN_NS 100000000
-/* What a hook returns that fails: Slurm takes only what is negative for that. */
+/* The return value of a hook that fails: Slurm takes only negative values as failures. */
 #define REFUSED (-1)
 
 static struct step_request request = STEP_REQUEST_INIT;
@@ -48,7 +49,7 @@ static int read_pace_option(int value, const char* words, int remote) {
     (void)value;
     (void)remote;
     request.asked = true;
-    /* What sbatch makes of an option without a value, on its way to the nodes. */
+    /* sbatch passes an option without a value to the nodes as "(null)". */
     if (words != NULL && strcmp(words, "(null)") == 0) words = NULL;
     if (step_request_read(&request, words, problem, sizeof problem)) return ESPANK_SUCCESS;
     slurm_error("pace: --pace: %s", problem);
