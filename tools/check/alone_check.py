@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Every source compiles alone: alone_check.py UNITY_BUILD [PATTERN].
 
-A unity build compiles a dozen sources at a time, so that one lives on what the ones before it include; a release build then
-stops at it. This reads each installed source by itself. It looks at those first that were committed last, for a minute, and
-at all with PACE_TIDY_ALL=1. PATTERN, a regular expression, must be found in a source's path.
+A unity build compiles a dozen sources at a time, so a source may compile only because of what the
+ones before it include. A release build then fails at it. This check compiles each installed source
+by itself. It begins with the sources that were committed last and stops after a minute; with
+PACE_TIDY_ALL=1 it looks at all. PATTERN, a regular expression, must be found in a source's path.
 """
 
 import concurrent.futures
@@ -22,7 +23,7 @@ NEEDS_FILE = {"-o", "-MF", "-MT", "-MQ"}  # options of what is written, which is
 
 
 def command(unit, source):
-    """What compiles `source` alone, as `unit` is compiled, and writes nothing."""
+    """The command that compiles `source` alone, with the options of `unit`, and writes nothing."""
     words = [word for word in unit.words if not word.endswith("/ccache")]
     kept = [word for before, word in zip([""] + words, words)
             if word not in NEEDS_FILE and before not in NEEDS_FILE and word != str(unit.path)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Links between documents lead to files that exist, and so do the headings they name."""
+"""Links between documents lead to files and headings that exist."""
 
 import re
 import sys
@@ -30,7 +30,7 @@ def prose(text):
 
 
 def anchors(text):
-    """The names of all headings. Of several that are called the same the later ones have a number."""
+    """The names of all headings. If several headings have one name, the later ones get a number."""
     named, counts = set(), {}
     for _, line in prose(text):
         if line.startswith("#"):

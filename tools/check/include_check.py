@@ -13,7 +13,8 @@ import tree
 
 ALWAYS = {"base"}
 
-# The longest matching folder decides. What a folder may include besides itself, from our tree.
+# The folders of this tree that a folder may include besides itself. The longest matching folder
+# decides.
 MAY_INCLUDE = {
     "base": set(),
     "protocol": {"base"},
@@ -108,7 +109,7 @@ def within(path, folder):
 
 
 def folder_rule(path):
-    """The entry of MAY_INCLUDE that governs a path; None where anything goes (tests, bench)."""
+    """The entry of MAY_INCLUDE that governs a path; None if anything is allowed (tests, bench)."""
     folders = [folder for folder in MAY_INCLUDE if within(path, folder)]
     return max(folders, key=len) if folders else None
 

@@ -2,9 +2,9 @@
 """A test run leaves no process and no shared memory behind: leftovers.py before|after BUILD_FOLDER.
 
 A process is the run's if its program lies in the build folder. A file in /dev/shm is a leftover if
-it appeared during the run, belongs to this user and no living process has it open or mapped: files
-of others who work on the same machine are not ours to judge. Other tests may still be ending
-their processes: `after` waits for those it finds, a short while, on their descriptors.
+it appeared during the run, belongs to this user and no living process has it open or mapped. Files
+of other users of the machine are not looked at. Other tests may still be ending their processes:
+`after` waits for those it finds, a short while, on their descriptors.
 """
 
 import json
@@ -87,7 +87,8 @@ def is_in_use(name):
 
 
 def before(build, state):
-    # What a broken earlier run left is not this run's fault, but it must not disturb it either.
+    # Processes that a broken earlier run left are not this run's fault, but they must not disturb
+    # it.
     for pid, command in processes_of(build).items():
         print(f"ending {pid}, which an earlier run left: {command}")
         try:

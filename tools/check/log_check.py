@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The log as documented is the log as written: docs/log-messages.md and the catalogue of systemd are what log_reference
-prints from the tables in base/, every event of a table is said by some program, under an identifier of its own, and every
-warning and error of the daemon and the controller is an event of a table: log_check.py PATH/TO/log_reference"""
+"""The log as documented is the log as written: log_check.py PATH/TO/log_reference.
+docs/log-messages.md and the catalogue of systemd are what log_reference prints from the tables in
+base/. Some program logs each event of a table, and each event has an identifier of its own. Every
+warning and error of the daemon and the controller is an event of a table."""
 
 import re
 import subprocess
@@ -34,7 +35,7 @@ def rows_of(text):
 
 
 def doubled(rows):
-    """What two rows share and may not."""
+    """Names, texts and identifiers that two rows share."""
     problems = []
     for index, what in enumerate(("name", "text", "identifier")):
         seen = {}

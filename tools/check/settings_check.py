@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """The configuration as documented is the configuration as read.
 
-docs/configuration.md equals what config_reference prints, every name with which a program asks for
-a setting is in the reference, and every setting is asked for by somebody and what was asked for is
-looked at, since one that is documented and has no effect is worse than none:
-settings_check.py PATH/TO/config_reference
+docs/configuration.md equals what config_reference prints. Every name with which a program asks for
+a setting is in the reference. Some program asks for every setting and uses its value: a documented
+setting without effect would be worse than none. Call: settings_check.py PATH/TO/config_reference
 """
 
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the house rules say about text: lengths, white space, guards, first lines, forbidden calls.
+"""The style rules for text: lengths, white space, guards, first lines, forbidden calls.
 
 A line that must break a rule says so and why in a comment: `style: allow RULE, because ...`.
 """

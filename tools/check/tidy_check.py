@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """clang-tidy over what is installed: tidy_check.py UNITY_BUILD BUILD [PATTERN].
 
-It begins with what was committed last, and begins no other unit after five minutes. With
-PACE_TIDY_ALL=1 it looks at every unit, those of tests, fuzz targets and benchmarks too, which takes
-an hour.
+The check begins with the sources that were committed last, and begins no other unit after five
+minutes. With PACE_TIDY_ALL=1 it looks at every unit, also those of tests, fuzz targets and
+benchmarks, which takes an hour.
 
 A unity build compiles a dozen sources at a time, and clang-tidy then reads their common headers
-once, in a quarter of the time: those units are looked at first, then what only the other build
+once, in a quarter of the time: those units come first, then the units that only the other build
 compiles. PATTERN, a regular expression, must be found in the path of a unit's source.
 
-Units run in parallel. What was clean is remembered in UNITY_BUILD/tidy-clean under a digest of the
-sources, of every header of ours that they reach, of the rules and of the command line, so that a
-second run looks only at what changed. It gives way to whatever else runs.
+Units run in parallel. A clean unit is recorded in UNITY_BUILD/tidy-clean under a digest of its
+sources, of every header of ours that they reach, of the rules and of the command line. A second run
+therefore looks only at changed units. The check runs at low priority.
 """
 
 import concurrent.futures
@@ -67,7 +67,7 @@ class Digests:
 
 
 class Unit:
-    """What one compiler run compiles: a source of ours, or a unity build's list of them."""
+    """The sources of one compiler run: a source of ours, or a unity build's list of them."""
 
     def __init__(self, build, path, command):
         self.build = build
