@@ -22,9 +22,9 @@ constexpr std::array kControllerSettings{
     Setting{.name = "cut_damaged_journal",
             .kind = Kind::boolean,
             .initial = "false",
-            .help = "A journal that is damaged before its end, which no crash does, is cut there, "
-                    "after a copy of it was made beside it. Otherwise the controller does not "
-                    "start with it."},
+            .help = "If the journal is damaged before its end, which no crash causes, the "
+                    "controller copies it to a file beside it and cuts it at the damage. Otherwise "
+                    "the controller does not start with such a journal."},
     Setting{.name = "curve_secret_file",
             .kind = Kind::text,
             .initial = "",
@@ -54,14 +54,16 @@ constexpr std::array kControllerSettings{
             .initial = "2000",
             .min = 50,
             .max = 600'000,
-            .help = "A silent daemon is excluded after at most this; after less when it used to "
-                    "be regular."},
-    Setting{.name = "liveness_min_ms",
-            .kind = Kind::milliseconds,
-            .initial = "500",
-            .min = 20,
-            .max = 600'000,
-            .help = "A silent daemon is excluded after at least this, however regular it was."},
+            .help = "A silent daemon is excluded after at most this; earlier if its messages used "
+                    "to be regular."},
+    Setting{
+        .name = "liveness_min_ms",
+        .kind = Kind::milliseconds,
+        .initial = "500",
+        .min = 20,
+        .max = 600'000,
+        .help =
+            "A silent daemon is excluded after at least this, even if its messages were regular."},
     Setting{.name = "probe_wait_ms",
             .kind = Kind::milliseconds,
             .initial = "30",
@@ -80,23 +82,22 @@ constexpr std::array kControllerSettings{
             .min = 0,
             .max = 31'536'000,
             .unit = "s",
-            .help = "A job whose workers are all gone is remembered for this long."},
+            .help = "A job whose workers are all gone is kept for this long."},
     Setting{.name = "relay_measured_zones",
             .kind = Kind::boolean,
             .initial = "false",
-            .help =
-                "Speed over repetition: sums take relays (fewer bytes over slow links) also where "
-                "zones were only measured. Measurements differ from run to run, and with them "
-                "the last bits of a sum. Without it, only daemons that name their `zone` sum "
-                "through relays, and a rerun gives the same bits."},
+            .help = "Prefers speed to equal results of reruns: sums take relays (fewer bytes over "
+                    "slow links) also where zones were only measured. Measurements differ from run "
+                    "to run, and so the last bits of a sum differ, too. Without it, only daemons "
+                    "that name their `zone` sum through relays, and a rerun gives the same bits."},
     Setting{.name = "unjoined_keep_s",
             .kind = Kind::integer,
             .initial = "86400",
             .min = 1,
             .max = 31'536'000,
             .unit = "s",
-            .help = "A job that was created and that no worker has joined ends after this; after a "
-                    "restart of the controller anew."},
+            .help = "A created job that no worker has joined ends after this. The time begins "
+                    "again when the controller restarts."},
     Setting{.name = "jobs_max",
             .kind = Kind::integer,
             .initial = "4096",
@@ -118,9 +119,9 @@ constexpr std::array kControllerSettings{
             .max = 65'536,
             .unit = "connections",
             .help =
-                "Daemons and others that may be connected at once; whoever comes beyond that is "
-                "shut out. No more than half of the process's open files. What one of them sends "
-                "may take 6 MiB of the controller's memory before it is read."},
+                "Daemons and other programs that may be connected at once; further connections are "
+                "refused. No more than half of the process's open files. The messages of one "
+                "connection may take 6 MiB of the controller's memory before they are read."},
     Setting{.name = "workers_max",
             .kind = Kind::integer,
             .initial = "262144",
@@ -147,8 +148,8 @@ constexpr std::array kControllerSettings{
             .initial = "0",
             .min = 0,
             .max = std::numeric_limits<int64_t>::max(),
-            .help = "Of every random choice in forming groups. 0: another one at every start. To "
-                    "repeat a run, give the one that it logged."},
+            .help = "The seed of every random choice in forming groups. 0: another one at every "
+                    "start. To repeat a run, give the one that it logged."},
     kHttpListen,
     kHttpTokenFile,
     kHttpOperatorTokenFile,

@@ -23,8 +23,8 @@ constexpr std::array kDaemonSettings{
             .help = "Where this node is: its rack, or its data center, in your own words (letters, "
                     "digits, '.', '_', '-' and '/'; at most 63). Nodes that give the same word are "
                     "near each other: groups prefer them, and sums between zones take relays. "
-                    "Empty: what the links between nodes were measured to take decides for groups "
-                    "(and for sums with the controller's `relay_measured_zones`)."},
+                    "Empty: the measured times of the links between nodes decide for groups (and "
+                    "for sums with the controller's `relay_measured_zones`)."},
     Setting{.name = "socket",
             .kind = Kind::text,
             .initial = "/run/pace/paced.sock",
@@ -42,8 +42,8 @@ constexpr std::array kDaemonSettings{
     Setting{.name = "journal",
             .kind = Kind::text,
             .initial = "",
-            .help = "The file in which the controller inside this daemon remembers its jobs. "
-                    "Empty: it remembers nothing. Only without `controller`."},
+            .help = "The file in which the controller inside this daemon keeps its jobs over a "
+                    "restart. Empty: it keeps nothing. Only without `controller`."},
     Setting{.name = "checkpoints",
             .kind = Kind::text,
             .initial = "",
@@ -65,9 +65,9 @@ constexpr std::array kDaemonSettings{
             .kind = Kind::boolean,
             .initial = "false",
             .help = "Nobody but the cluster's nodes can reach the network that `data_interface` "
-                    "names. Data moves neither authenticated nor encrypted, and whoever reaches a "
-                    "daemon's data port can end the daemon or write to its memory: so an "
-                    "interface other than loopback is refused without this."},
+                    "names. Data moves neither authenticated nor encrypted, and a program that "
+                    "reaches a daemon's data port can end the daemon or write to its memory. An "
+                    "interface other than loopback is therefore refused without this."},
     Setting{.name = "gpu",
             .kind = Kind::text,
             .initial = "auto",
@@ -92,10 +92,9 @@ constexpr std::array kDaemonSettings{
             .initial = "16",
             .min = 1,
             .max = 64,
-            .help =
-                "How many communicators of NCCL are kept at most: one for each set of GPUs "
-                "that have exchanged by it. Each takes memory of its GPUs. The one that has not "
-                "been used for longest makes room for a new one."},
+            .help = "How many communicators of NCCL are kept at most: one for each set of GPUs "
+                    "that have exchanged by it. Each takes memory of its GPUs. The one that has "
+                    "been unused for longest is ended for a new one."},
     Setting{.name = "threads",
             .kind = Kind::integer,
             .initial = "0",
@@ -125,15 +124,14 @@ constexpr std::array kDaemonSettings{
             .max = 600'000,
             .help = "An exchange in which nothing has moved for this long is reported as stalled, "
                     "with the nodes that it waits for. A node from which nothing at all has come "
-                    "for so long, though it was asked, counts as cut from this one."},
+                    "for this long, although this node asked it, counts as cut from this one."},
     Setting{.name = "wait_notice_ms",
             .kind = Kind::milliseconds,
             .initial = "10000",
             .min = 100,
             .max = 3'600'000,
-            .help = "A call that has waited for this long has what it waits for told: by the "
-                    "library, in this daemon's log (again when twice as long has passed), and by "
-                    "pacectl daemon."},
+            .help = "When a call has waited for this long, the library, this daemon's log (again "
+                    "after twice as long) and pacectl daemon say for what it waits."},
     Setting{.name = "small_bytes_max",
             .kind = Kind::bytes,
             .initial = "8 KiB",
@@ -161,9 +159,8 @@ constexpr std::array kDaemonSettings{
             .initial = "8 GiB",
             .min = kMiB,
             .max = kTiB,
-            .help =
-                "Memory that the buffers of one trainer may take; its user's other trainers are "
-                "left theirs."},
+            .help = "Memory that the buffers of one trainer may take, so that memory is left for "
+                    "its user's other trainers."},
     Setting{.name = "client_buffers_max",
             .kind = Kind::integer,
             .initial = "1024",
@@ -176,9 +173,9 @@ constexpr std::array kDaemonSettings{
             .initial = "0",
             .min = 0,
             .max = kTiB * 64,
-            .help = "Memory that all that one user has this daemon keep may take: the buffers of "
-                    "its trainers, also of those that died, its jobs' results and shards of "
-                    "models. 0: three quarters of this machine's memory."},
+            .help = "Memory that this daemon may keep for one user: the buffers of the user's "
+                    "trainers, also of those that died, and the results and shards of models of "
+                    "the user's jobs. 0: three quarters of this machine's memory."},
     Setting{.name = "user_buffers_max",
             .kind = Kind::integer,
             .initial = "16384",
@@ -201,7 +198,7 @@ constexpr std::array kDaemonSettings{
             .unit = "s",
             .help = "How long the buffers of a trainer that died are kept for the trainer of the "
                     "same user that takes its rank of the job again on this node. They count as "
-                    "the user's, and give way to what live trainers need. 0: not at all."},
+                    "the user's memory, and are freed when live trainers need it. 0: not at all."},
     Setting{.name = "clients_max",
             .kind = Kind::integer,
             .initial = "1024",
@@ -214,8 +211,8 @@ constexpr std::array kDaemonSettings{
             .initial = "0",
             .min = 0,
             .max = kTiB * 64,
-            .help = "Memory that all users together may have this daemon keep. 0: only the bound "
-                    "of each user holds."},
+            .help = "Memory that this daemon may keep for all users together. 0: only the bound of "
+                    "each user holds."},
     Setting{.name = "log_level",
             .kind = Kind::text,
             .initial = "info",

@@ -11,10 +11,9 @@ inline constexpr Setting kHttpListen{
     .initial = "",
     .help =
         "Where status page, metrics and health checks are served by HTTP, as address:port, for "
-        "example 127.0.0.1:7412. Numeric or localhost; port 0 takes a free one and logs it. "
-        "Every user of this machine can read what is served on loopback, unless "
-        "`http_token_file` is set; an address other than loopback needs that or TLS. Empty: "
-        "nothing is served."};
+        "example 127.0.0.1:7412. Numeric or localhost; port 0 takes a free one and logs it. Unless "
+        "`http_token_file` is set, every user of this machine can read what is served on loopback. "
+        "An address other than loopback needs a token or TLS. Empty: nothing is served."};
 inline constexpr Setting kHttpTokenFile{
     .name = "http_token_file",
     .kind = Kind::text,
@@ -27,8 +26,8 @@ inline constexpr Setting kHttpOperatorTokenFile{
     .kind = Kind::text,
     .initial = "",
     .help =
-        "The same for whoever may change something by HTTP: drain a node, delete a job. Empty: "
-        "nobody may."};
+        "A file of the same form with the token of operators, who may change something by HTTP: "
+        "drain a node, delete a job. Empty: nobody may."};
 inline constexpr Setting kHttpTlsCertificate{
     .name = "http_tls_certificate",
     .kind = Kind::text,

@@ -18,21 +18,20 @@ constexpr PolicyRow kPolicies[] = {
      .word = "partial-reduce",
      .groups = Groups::ordered,
      .takes = kTakesSizedGroups | kTakesGroupWait,
-     .help = "Groups of whoever is ready. Source: Miao et al., SIGMOD 2021."},
+     .help = "Groups of the workers that are ready. Source: Miao et al., SIGMOD 2021."},
     {.policy = Policy::prague_random,
      .word = "prague-random",
      .groups = Groups::ordered,
      .takes = kTakesSizedGroups,
-     .help =
-         "Whoever has no group gets one with others drawn from all. Source: Luo et al., Prague, "
-         "ASPLOS 2020, section 4.1."},
+     .help = "A worker without a group gets one with others drawn from all. Source: Luo et al., "
+             "Prague, ASPLOS 2020, section 4.1."},
     {.policy = Policy::prague_smart,
      .word = "prague-smart",
      .groups = Groups::ordered,
      .takes = kTakesSizedGroups | kTakesProgressGap,
      .help =
-         "Whoever has no group divides all that have none into groups, the slow left out, among "
-         "the nodes first, then within each. Source: Luo et al., section 5."},
+         "When a worker has no group, all workers without one are divided into groups, except for "
+         "slow ones: first among the nodes, then within each node. Source: Luo et al., section 5."},
     {.policy = Policy::ad_psgd,
      .word = "ad-psgd",
      .groups = Groups::ordered,
@@ -49,8 +48,8 @@ constexpr PolicyRow kPolicies[] = {
      .word = "prague-static",
      .groups = Groups::computed,
      .help =
-         "Groups that follow from where workers are and how often they have called, without the "
-         "controller: for workers of equal speed. Source: Luo et al., section 4.2."},
+         "Groups that follow from the workers' nodes and from how often they have called, without "
+         "the controller: for workers of equal speed. Source: Luo et al., section 4.2."},
     {.policy = Policy::automatic,
      .word = "auto",
      .groups = Groups::ordered,
