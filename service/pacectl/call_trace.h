@@ -3,7 +3,7 @@
 // A rank is *computing* between two of its calls. A call is *waiting* until its exchange begins and
 // *exchanging* from there to its end; the exchange of a call that was not done is named "failed".
 // The exchange of a call is the last one of its job that ended during the call. A call without an
-// exchange is one span, named by its verb. Whatever has not ended reaches to the last recording.
+// exchange is one span, named by its verb. A span that has not ended reaches to the last recording.
 #pragma once
 
 #include <cstdint>

@@ -249,7 +249,7 @@ TEST(CallTrace, KeepsNoMoreCallsThanAViewerOpens) {
     EXPECT_EQ(track(trace.spans(every_job), 0), (Track{"waiting 500..610", "exchanging 610..700"}));
 }
 
-// Whatever is taken out or replaced, no span ends before it begins.
+// No span ends before it begins, whichever field is taken out or replaced.
 TEST(CallTrace, AnyFieldMayBeMissingOrOfAnotherKind) {
     const Json whole = recording("a", two_rounds()).flatten();
     for (const auto& [path, value] : whole.items()) {

@@ -2,7 +2,7 @@
 //
 // The spans of a rank follow one another: a rank *waits* from its signal to the order that names
 // it, and *exchanges* from there until its node is done; the exchange of a group that failed is
-// named so. Whatever has not ended reaches to the last document.
+// named so. A span that has not ended reaches to the last document.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class GroupTrace {
     // Groups that a trace keeps; the oldest go first. A guess at what a viewer still opens.
     static constexpr size_t kGroupsMax = 100'000;
 
-    // Of one job; an empty name: of all.
+    // A trace of one job, or of all jobs with an empty name.
     explicit GroupTrace(std::string job, size_t groups_max = kGroupsMax)
         : only_(std::move(job)), groups_max_(groups_max) {}
 

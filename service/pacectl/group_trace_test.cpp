@@ -178,7 +178,7 @@ TEST(GroupTrace, NothingOverlapsOnATrack) {
     EXPECT_EQ(track(trace, 1)[1], "exchanging 2000..5000");
 }
 
-// Whatever is taken out or replaced, what is written has no event that ends before it begins.
+// No event that is written ends before it begins, whichever field is taken out or replaced.
 TEST(GroupTrace, AnyFieldMayBeMissingOrOfAnotherKind) {
     const Json whole = traced().flatten();
     for (const auto& [path, value] : whole.items()) {

@@ -9,7 +9,7 @@
 
 namespace pace::pacectl {
 
-// Of a daemon that has written nothing else since it started.
+// The recording of a daemon that has written nothing else since it started.
 inline Json recording(const std::string& node, Json rows, int64_t unix_ns = 2'000'000'000,
                       const Json& controller_offset_ns = 500'000'000) {
     const Json document = {{"recording", 1},
@@ -29,7 +29,7 @@ inline Json recording(const std::string& node, Json rows, int64_t unix_ns = 2'00
     return Json::parse(document.dump());
 }
 
-// Of job 4, "fashion".
+// A row of job 4, "fashion".
 inline Json row(uint64_t at_us, const char* kind, uint64_t rank, uint64_t number,
                 const char* detail = "", const Json& members = Json::array()) {
     return {at_us * 1000, kind, 4, rank, 0, number, 10, detail, "", members, members.size()};

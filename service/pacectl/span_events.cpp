@@ -9,7 +9,7 @@ namespace pace::pacectl {
 
 namespace {
 
-// Of one rank, one lane.
+// The spans of one lane of one rank.
 using SpansOfLane = std::vector<const Span*>;
 using SpansOfProcess = std::map<std::pair<uint64_t, uint64_t>, SpansOfLane>;
 

@@ -211,7 +211,7 @@ TEST(StatusText, AnEmptyDocumentIsAnEmptyCluster) {
     EXPECT_TRUE(has(shown, "no job"));
 }
 
-// Whatever is removed or replaced, some text is shown and nothing throws.
+// Some text is shown and nothing throws, whichever field is removed or replaced.
 TEST(StatusText, AnyFieldMayBeMissingOrOfAnotherKind) {
     const Json whole = example().flatten();
     for (const auto& [path, value] : whole.items()) {

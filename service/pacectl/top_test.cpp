@@ -196,7 +196,7 @@ TEST(TopView, StylesTellWhatIsWrong) {
     EXPECT_EQ(style_of("job second"), Style::faint) << "it has finished";
 }
 
-// Whatever is removed or replaced, some text is shown and nothing throws.
+// Some text is shown and nothing throws, whichever field is removed or replaced.
 TEST(TopView, AnyFieldMayBeMissingOrOfAnotherKind) {
     const Json whole = small_cluster().flatten();
     for (const auto& [path, value] : whole.items()) {

@@ -38,7 +38,7 @@ Words<controller::Policy> simulated_policies();
 Words<controller::Compression> simulated_compressions();
 
 // The policies that are tried if the user names none. auto is not among them, because it chooses
-// among some of them. Nor is a parameter server, because it is another way to train.
+// among some of them. A parameter server is not either, because it is another way to train.
 std::vector<controller::Policy> usual_policies();
 
 // The candidates that a scenario asks for. Policies come in the scenario's order, with group sizes

@@ -13,7 +13,8 @@ namespace pace::simulator {
 struct MeasuredLinks {
     std::vector<double> gbit{};  // each node's link
     double latency_us = 0;       // within zones
-    // Of pairs in different zones. None if there are no such pairs or if none was measured.
+    // The same for pairs in different zones. None if there are no such pairs or if none was
+    // measured.
     std::optional<double> between_gbit{};
     double between_latency_us = 0;
     std::vector<std::string> notes{};

@@ -37,7 +37,7 @@ TEST(Quorum, OfTheFastLetsTheSlowOneComputeOnly) {
 }
 
 // The slow worker's gradient of 500 ms counts in the round after those that it has missed. It
-// misses 500 / 117 rounds. Of 3 * 500 / 117 + 1 updates, one is the slow worker's.
+// misses 500 / 117 rounds. One of 3 * 500 / 117 + 1 updates is the slow worker's.
 TEST(Quorum, TheSlowOnesGradientsAreAsLateAsTheRoundsThatTheyMiss) {
     const Outcome outcome = outcome_of(with_one_slow(), Quorum::count, 3);
     const double rounds = 500.0 / 117;

@@ -21,7 +21,7 @@ constexpr uint64_t kStalenessMax = 1'000'000;
 using AskedQuorum = std::pair<Quorum, uint32_t>;
 
 // Reads a quorum's word or number. The word "all" is not among them, because it is plain
-// all-reduce. Nor is "count", because it is given as a number.
+// all-reduce. The word "count" is not either, because a count is given as a number.
 Result<AskedQuorum> quorum_of(const FileTable& table, std::string_view key, const toml::node& node,
                               uint32_t world) {
     if (node.is_integer()) {

@@ -267,7 +267,7 @@ TEST_F(CoreRunTest, IsGoneOnWithByWhoNamesIt) {
     open(node, 0, averaging(2), "mine", Rerun::never);
     EXPECT_TRUE(accepted().deserted) << "the other has not begun yet";
     kill(node, 1, 0);
-    // But not by a worker that names another run.
+    // A worker that names another run does not resume it.
     kill(node, 1, 1);
     open(node, 1, averaging(2), "yours", Rerun::never);
     EXPECT_FALSE(accepted().under_way);

@@ -131,7 +131,7 @@ TEST_F(CoreStatisticsTest, ConflictsOfPlannedGroupsAreShown) {
     JobOptions options = averaging(3, 2);
     options.policy = Policy::prague_random;
     const auto nodes = start(options);
-    // Whatever is drawn: of three groups of two among three workers some must wait for others.
+    // With every draw, some of three groups of two among three workers must wait for others.
     for (uint64_t k = 0; k < 20; ++k) {
         for (Rank rank = 0; rank < 3; ++rank) signal(nodes[rank], rank, k);
         for (const GroupOrder& order : take<GroupOrder>())

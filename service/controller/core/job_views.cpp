@@ -103,7 +103,7 @@ void Job::begin_view(const Turn& turn) {
         if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
         // A newcomer's node may keep residuals of a predecessor there, from a view unknown to us.
         const bool may_owe = is_top_k(options_.compression) && is_live(worker.state);
-        // And its disk may have a checkpoint of the model.
+        // The newcomer's node may have a checkpoint of the model on its disk.
         const bool may_help = server_ && server_->wants_disks() && is_live(worker.state);
         if (may_owe || may_help || is_taking_part(worker.state)) add(worker.node);
     }

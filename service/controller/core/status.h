@@ -63,7 +63,7 @@ struct TimeSpent {
     Duration median{};  // of the recent times
 };
 
-// Of its training, as its trainer has told.
+// The steps of a worker's training, as its trainer has told.
 struct StepsView {
     uint64_t done = 0;
     uint64_t total = 0;

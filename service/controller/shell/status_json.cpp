@@ -24,10 +24,10 @@ constexpr size_t kToldMax = 1024;     // and with their steps and residuals
 // Members of recent groups, for all jobs together; each job has an equal share.
 constexpr size_t kGroupRoom = 8192;
 constexpr size_t kGroupCost = 2;  // a group's own fields take as much room as so many members
-// So many bytes of why it failed count for one more: about half as many as a member's fields take,
-// because in JSON each may become two.
+// This many bytes of a group's reason of failure count as one more member. A member's fields take
+// about twice as many bytes: in JSON, each byte of the reason may become two.
 constexpr size_t kReasonBytesOfOne = 64;
-// Of the zones of all jobs together: nodes, and each zone counts for one more.
+// The most nodes in the zones of all jobs together; each zone counts as one more node.
 constexpr size_t kZoneRoom = 4096;
 
 Json json_of(const AutoView& chosen) {
