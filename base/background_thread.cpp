@@ -32,7 +32,7 @@ void BackgroundThread::work_off() {
         std::function<void()> work = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
-        // Whoever waits for the result reports a failure (base/attempt.h).
+        // The waiter for the result reports a failure (base/attempt.h).
         (void)attempt(work);
         // Release what the work holds before locking: the release may take long.
         work = nullptr;

@@ -8,7 +8,6 @@
 //
 // Errors: the errors of greet(), `unavailable` if the daemon goes away or does not answer in time,
 // `corrupt` if the daemon sends nonsense, and the errors that the daemon reports.
-// answer in time, `corrupt` if it sends nonsense, and what the daemon says.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace pace::daemon {
 
-// Of types and counts, in order.
+// The digest of types and counts, in order.
 inline uint32_t digest_of(const std::vector<BufferPtr>& buffers) {
     uint64_t state = buffers.size();
     for (const BufferPtr& buffer : buffers)
@@ -17,14 +17,15 @@ inline uint32_t digest_of(const std::vector<BufferPtr>& buffers) {
     return static_cast<uint32_t>(state);
 }
 
-// Of an average: those of a group are made from the same end, and travel in the same pieces.
+// The digest of an average. The averages of a group become ready from the same end, and travel in
+// the same pieces.
 inline uint32_t digest_of(const std::vector<BufferPtr>& buffers, protocol::Order order) {
     const uint32_t digest = digest_of(buffers);
     if (order == protocol::Order::all_at_once) return digest;
     return static_cast<uint32_t>(mix(digest, static_cast<uint64_t>(order)));
 }
 
-// Of all that the workers of a round must agree on.
+// A digest of all that the workers of a round must agree on.
 inline uint32_t check_of(const Request& request) {
     const uint64_t head = static_cast<uint64_t>(request.verb) | static_cast<uint64_t>(request.op)
                                                                     << 8U;

@@ -272,8 +272,8 @@ TEST_P(ConcludeAmong, WhoeverDiesWheneverTheOthersGoOnAsIfNobodyHad) {
                 ASSERT_FALSE(HasFatalFailure());
         }
         EXPECT_GT(trials.discarded(), 0U);
-        // Of two nodes, no node is left to conclude from. Of three nodes, gTopk's two survivors are
-        // told at once.
+        // With two nodes, no node is left to conclude from. With three nodes, gTopk's two survivors
+        // are told at once.
         if (P > 3) {
             EXPECT_GT(trials.concluded(), 0U);
         }

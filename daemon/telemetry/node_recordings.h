@@ -32,8 +32,8 @@ class NodeRecordings final : public Recordings {
     };
     NodeRecordings(base::EventLoop& loop, Source source);
 
-    // All records. Whoever asks while a document is being made gets that document. It is empty if
-    // there was no memory for it.
+    // All records. A caller that asks while a document is being made gets that document. It is
+    // empty if there was no memory for it.
     void make(Made made);
 
     void keep(std::string_view reason) override { kept_.keep(reason); }

@@ -87,7 +87,7 @@ class MemoryTransport final : public Transport {
     Address address_;
     std::vector<Peer> peers_;
     std::unordered_map<EndpointId, PeerId> connected_;
-    // Whose messages are dropped, of those that were sent before this number.
+    // Messages of these endpoints are dropped if they were sent before this number.
     std::unordered_map<EndpointId, uint64_t> disconnected_;
     MatchTable<Receive> receives_;
     MatchTable<MemoryMessage> messages_;

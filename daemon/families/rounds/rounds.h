@@ -100,8 +100,8 @@ class Rounds {
   private:
     // The result of the last committed round, if other nodes took part. The next reduction forms in
     // the same memory: nothing is written there before all nodes have begun that reduction, and a
-    // node that has begun it does not need this result any more. Nor does a node that has been in a
-    // group since: an averaging job's first groups take the memory over.
+    // node that has begun it does not need this result any more. A node that has been in a group
+    // since does not need it either: an averaging job's first groups take the memory over.
     struct Retained {
         bool valid = false;
         uint64_t round = 0;  // the round's number, and its view's epoch

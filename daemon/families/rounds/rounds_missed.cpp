@@ -1,5 +1,5 @@
-// Rounds that end here without a result. And rounds that this node has missed, of a job that does
-// not wait for the slow: a node that has the round tells this node about it and gives it the
+// Rounds that end here without a result, and rounds that this node has missed because the job does
+// not wait for slow workers. A node that has such a round tells this node about it and sends the
 // result.
 #include <utility>
 

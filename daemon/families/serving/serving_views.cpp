@@ -137,8 +137,8 @@ void Serving::roll_back(const WorkerPtr& worker, bool first) {
     learn_step(*worker);
     pulls_.forget(rank);
     const bool pulls = worker->state == Worker::State::pulling;
-    // The first model that this node hears of is no news to its trainers. But a pull for a later
-    // step was made by a trainer that knew another model.
+    // If this is the first model that this node hears of, its trainers need not be told. A pull for
+    // a later step is an exception: its trainer knew another model.
     const bool knows = first && pulls && worker->head().iteration <= pushes_.next_clock(rank);
     if (pulls && ((joins(*worker) && !has_fallen_behind(*worker)) || knows)) {
         rolled_back_.erase(rank);

@@ -51,11 +51,11 @@ class GroupsFixture : protected AroundNodes, public TwoNodes {
         for (Job* job : {&*job_, &*other_job_}) job->commit(view_of_all(epoch));
     }
 
-    // Whatever can happen now happens.
+    // Runs everything that can happen now.
     void settle() {
         for (int turns = 0; loop_->turn(false); ++turns) ASSERT_LT(turns, 100'000);
     }
-    // So much time passes. Whatever is due meanwhile happens at its time.
+    // Lets this much time pass. Timers that are due meanwhile run at their times.
     void pass(base::Duration time) {
         const base::TimePoint end = base::now() + time;
         settle();

@@ -114,7 +114,7 @@ class MissedTopK : public MissedRounds {
         options.dense_fallback = control::DenseFallback::never;
         return options;
     }
-    // Of the round that the worker has called for.
+    // The check of the round that the worker has called for.
     uint32_t check_of_round() const {
         return static_cast<uint32_t>(
             mix(check_of(worker_->head()), static_cast<uint64_t>(sparse::Algorithm::spar_dl)));
