@@ -53,8 +53,8 @@ constexpr OptionRow kRows[] = {
 
     {"run.min_workers", field<&JobOptions::min_workers>(), kEveryJob, kAlways, 1, kWorldMax,
      "world",
-     "A run begins without the other workers when so many are there and run.wait_ms has passed. "
-     "Who comes later is a newcomer: pace_broadcast gives it the current model."},
+     "A run begins without the other workers when this many are there and run.wait_ms has passed. "
+     "A worker that comes later is a newcomer: pace_broadcast gives it the current model."},
     {"run.wait_ms", field<&JobOptions::min_workers_wait_ms>(), kEveryJob, kElastic, 0, kAnyMs, "",
      "How long run.min_workers workers wait for the others before the run begins."},
 
@@ -67,17 +67,17 @@ constexpr OptionRow kRows[] = {
      "The longest wait for a group of group.size workers."},
     {"group.window", field<&JobOptions::history_window>(), kSizedGroups, kAlways, 1, kAnyCount,
      "twice the fewest groups that can connect all workers",
-     "Among so many groups in a row every worker is connected with every other."},
+     "Among this many consecutive groups, every worker is connected with every other."},
     {"group.progress_gap", field<&JobOptions::progress_gap>(), kGaps, kAlways, 1, kAnyCount, "",
-     "A worker that has called so many times less is in no group that a faster one waits for."},
+     "A worker that has made this many calls fewer is in no group for which a faster worker "
+     "waits."},
     {"group.edges", field<&JobOptions::edges>(), kGraphs, kAlways, 1, kEdgesMax, "any two may",
      "The communication graph: pairs of ranks that may average with each other. It must connect "
-     "all "
-     "workers."},
+     "all workers."},
 
     {"average.weights", field<&JobOptions::weights>(), kAverages, kAlways, 0, 0, "",
-     "What a model counts in its group's average: the same each, or less the older it is, by an "
-     "exponential moving average over iterations."},
+     "The weight of a model in its group's average: equal for all, or lower for older models, by "
+     "an exponential moving average over iterations."},
     {"average.alpha", field<&JobOptions::alpha>(), kAverages, kDynamic, 0, kBelowOne, "",
      "The decay of dynamic weights."},
     {"average.missing", field<&JobOptions::missing>(), kAverages, kDynamic, 0, 0, "",
@@ -86,19 +86,17 @@ constexpr OptionRow kRows[] = {
 
     {"quorum", field<&JobOptions::quorum>(), kGradients, kAlways, 0, 0, "",
      "How many workers must have called before a reduce goes on: all, the first, half on average "
-     "(a "
-     "worker drawn for each round), half, or quorum.count. Source: Li et al., PPoPP 2020."},
+     "(a worker drawn for each round), half, or quorum.count. Source: Li et al., PPoPP 2020."},
     {"quorum.count", field<&JobOptions::quorum_count>(), kGradients, kCounted, 1, kWorldMax,
      "none: it must be given", "The number of workers of quorum count."},
     {"quorum.late", field<&JobOptions::late>(), kGradients, kPartial, 0, 0, "",
-     "What becomes of a gradient whose round has begun without it: it is added to the worker's "
-     "next "
+     "The use of a gradient whose round has begun without it: it is added to the worker's next "
      "one, or it is lost."},
     {"quorum.staleness_max", field<&JobOptions::staleness_max>(), kGradients, kPartial, 1,
      kAnyCount, "",
      "Rounds. When a contribution would become older, the next round waits for its owner."},
     {"quorum.divide_by", field<&JobOptions::divide_by>(), kGradients, kPartial, 0, 0, "",
-     "What a mean divides the sum by: the number of members, or of those who contributed."},
+     "The divisor of a mean: the number of members, or of those that contributed."},
 
     {"reduce.resync_every", field<&JobOptions::resync_every>(), kGradients, kAlways, 0, kAnyCount,
      "", "Rounds after which all workers are asked to call pace_sync. 0: never."},
@@ -106,13 +104,13 @@ constexpr OptionRow kRows[] = {
      "", "1: a reduce of gradients with an infinity or a NaN is refused."},
 
     {"compression", field<&JobOptions::compression>(), kGradients, kAlways, 0, 0, "",
-     "What of the gradients travels between nodes: all as it is, all as halves, or the largest "
-     "elements, by SparDL (Zhao et al.) or its rivals. Needs quorum all."},
+     "The elements of gradients that travel between nodes: all as they are, all as halves, or the "
+     "largest, by SparDL (Zhao et al.) or its rivals. Needs quorum all."},
     {"topk.density", field<&JobOptions::density>(), kGradients, kTopK, kAboveZero, 1, "",
      "The share of the elements that is chosen."},
     {"topk.residuals", field<&JobOptions::residuals>(), kGradients, kTopK, 0, 0, "",
-     "Which of the values that are cut come again in later rounds: all; those that a participant "
-     "left out or sent in vain; those that it left out."},
+     "The cut values that are added again in later rounds: all; those that a participant left out, "
+     "or sent without being in the result; those that it left out."},
     {"topk.teams", field<&JobOptions::teams>(), kGradients, kTeams, 1, kWorldMax,
      "chosen by the cost model", "SparDL's d, which must divide the number of participants."},
     {"topk.team_gather", field<&JobOptions::team_gather>(), kGradients, kTeams, 0, 0, "",
@@ -125,17 +123,17 @@ constexpr OptionRow kRows[] = {
      "Who takes part: each node, with the sum of its workers' gradients, or each worker, as in the "
      "paper."},
     {"topk.dense_fallback", field<&JobOptions::dense_fallback>(), kGradients, kTopK, 0, 0, "",
-     "Whether exchanges for which dense would be faster go dense."},
+     "Whether an exchange is dense where that would be faster."},
 
     {"server.elements", field<&JobOptions::elements>(), kServers, kAlways, 1, kElementsMax,
      "none: it must be given", "Elements of the model, all buffers together."},
     {"server.staleness", field<&JobOptions::staleness>(), kStaleServers, kAlways, 0, kAnyCount, "",
      "Steps that a worker may be ahead of the slowest."},
     {"server.rate", field<&JobOptions::rate>(), kServers, kAlways, 0, 0, "",
-     "What an update counts in the model: 1 (SSPSGD), server.constant_rate (ConSGD), or less where "
+     "The weight of an update in the model: 1 (SSPSGD), server.constant_rate (ConSGD), or less if "
      "several were computed on one version (DynSGD)."},
     {"server.constant_rate", field<&JobOptions::constant_rate>(), kServers, kConstantRate,
-     kAboveZero, 1, "1/world", "What each update counts with server.rate constant."},
+     kAboveZero, 1, "1/world", "The weight of each update with server.rate constant."},
     {"server.filter", field<&JobOptions::filter>(), kServers, kAlways, 0,
      std::numeric_limits<double>::max(), "",
      "Elements of updates whose magnitude is below this wait in the daemon until they have grown. "
