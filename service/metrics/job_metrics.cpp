@@ -29,7 +29,7 @@ constexpr Family kJobLast{"pace_job_progress_last", Type::gauge, "",
 constexpr Family kJobStep{"pace_job_step_seconds", Type::gauge, "seconds",
                           "The median of the workers' steps."};
 constexpr Family kJobSamples{"pace_job_samples_per_second", Type::gauge, "",
-                             "Of all workers together, as their trainers told last."};
+                             "The rate of all workers together, as their trainers told last."};
 constexpr Family kJobWaited{"pace_job_waited_seconds", Type::counter, "seconds",
                             "Time in which the job's workers have waited for their groups."};
 constexpr Family kJobExchanged{"pace_job_exchanged_seconds", Type::counter, "seconds",

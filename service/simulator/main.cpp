@@ -111,7 +111,8 @@ void declare(CLI::App& app, Arguments& arguments) {
         ->allow_extra_args(false);
     app.add_option("--steps", arguments.steps, "Updates of the average worker to measure.")
         ->check(CLI::Range(5, 10'000));
-    app.add_option("--seed", arguments.seed, "Of every random choice; the same again, the same.");
+    app.add_option("--seed", arguments.seed,
+                   "The seed of every random choice. The same seed gives the same results.");
     app.footer(kFooter);
 }
 

@@ -104,7 +104,7 @@ class Browser:
         return self._console
 
     def requests(self):
-        """Of the page since the last call: (method, URL, headers)."""
+        """The requests of the page since the last call: (method, URL, headers)."""
         found = []
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
