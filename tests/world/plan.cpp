@@ -80,6 +80,26 @@ void add_common_death(Random& random, Plan& plan, uint32_t workers) {
     if (which == 2 || which == 0) add(FaultKind::trainer_dies, workers);
 }
 
+struct Size {
+    uint32_t machines = 0;
+    uint32_t workers = 0;
+};
+
+// Most worlds are small: their runs are short. One in twenty has up to kWorkersMax workers.
+Size size_of(Random& random, uint64_t seed, uint32_t workers) {
+    Size usual;
+    usual.machines = 2 + static_cast<uint32_t>(random.below(4));
+    usual.workers =
+        std::max<uint32_t>(2, usual.machines * (1 + static_cast<uint32_t>(random.below(3))));
+    // The plans of small worlds do not depend on these numbers.
+    Random rare(seed ^ 0x6C61726765U);
+    if (workers == 0 && rare.below(20) != 0) return usual;
+    if (workers == 0) workers = 17 + static_cast<uint32_t>(rare.below(kWorkersMax - 16));
+    const uint32_t least = std::max(2U, workers / 8);
+    const uint32_t most = std::min(kMachinesMax, workers);
+    return {least + static_cast<uint32_t>(rare.below(most - least + 1)), workers};
+}
+
 protocol::Policy group_policy(Random& random) {
     using protocol::Policy;
     return any_of(random, {Policy::partial_reduce, Policy::prague_random, Policy::prague_smart,
@@ -149,15 +169,14 @@ JobOptions job_of(Family family, uint64_t seed, uint32_t world) {
     return options;
 }
 
-Plan plan_of(uint64_t seed, std::optional<Family> family) {
+Plan plan_of(uint64_t seed, std::optional<Family> family, uint32_t workers) {
     Random random(seed);
     Plan plan;
     plan.seed = seed;
     plan.family = family ? *family : static_cast<Family>(random.below(kFamilies));
-    plan.machines = 2 + static_cast<uint32_t>(random.below(4));
-    const uint32_t workers =
-        std::max<uint32_t>(2, plan.machines * (1 + static_cast<uint32_t>(random.below(3))));
-    plan.jobs.push_back(job_of(plan.family, seed, workers));
+    const Size size = size_of(random, seed, workers);
+    plan.machines = size.machines;
+    plan.jobs.push_back(job_of(plan.family, seed, size.workers));
     // Sometimes another job trains beside it.
     if (random.below(4) == 0)
         plan.jobs.push_back(

@@ -66,8 +66,11 @@ struct Plan {
 // Whether nothing happens but that the controller stands still: no worker may notice.
 bool is_mild(const Plan& plan);
 
-// The plan of a seed: a world of 2 to 16 workers, and some 5 to 40 faults.
-Plan plan_of(uint64_t seed, std::optional<Family> family = {});
+inline constexpr uint32_t kWorkersMax = 64;
+inline constexpr uint32_t kMachinesMax = 16;
+// The plan of a seed: a world of 2 to 15 workers, seldom of up to kWorkersMax, and some 5 to 40
+// faults. `workers` forces the size of its first job, from 2 to kWorkersMax; 0: the seed decides.
+Plan plan_of(uint64_t seed, std::optional<Family> family = {}, uint32_t workers = 0);
 // A small world in which one fault happens at a point.
 Plan plan_of_point(uint64_t seed, Family family, FaultKind kind, const std::string& point,
                    uint32_t occurrence);

@@ -19,6 +19,7 @@ struct Asked {
     double hours = 0;
     uint64_t seed = 1;
     uint64_t runs = 0;
+    uint32_t workers = 0;  // 0: the seed decides
     std::string family;
     std::string point;  // empty: all
     std::string kind;   // of fault; empty: all
@@ -104,7 +105,7 @@ template <typename Until>
 Total run_seeds(const Asked& asked, const Until& is_over) {
     Total total;
     for (uint64_t seed = asked.seed; !is_over(total.runs); ++seed) {
-        const Plan plan = plan_of(seed, family_of(asked.family));
+        const Plan plan = plan_of(seed, family_of(asked.family), asked.workers);
         const Report report = run(plan);
         total.add(report);
         if (asked.verbose)
@@ -158,9 +159,14 @@ int main(int argc, char** argv) {
     app.add_option("--runs", asked.runs, "run so many seeds instead of so many hours");
     app.add_option("--family", asked.family,
                    "only all-reduce, quorum, top-k, groups, static-groups or server");
+    auto* const workers =
+        app.add_option("--workers", asked.workers,
+                       "force so many workers on up to 16 machines (default: the seed decides)")
+            ->check(CLI::Range(2U, pace::world::kWorkersMax));
     app.add_flag("--points", asked.points,
                  "one fault in each run: every family and kind of fault before and after each "
-                 "message and record");
+                 "message and record")
+        ->excludes(workers);
     app.add_option("--point", asked.point, "of --points only this one, such as 'after CommitView'");
     app.add_option("--kind", asked.kind, "of --points only this fault, such as 'link is cut'");
     app.add_flag("--whole", asked.whole, "do not look for the fewest faults");

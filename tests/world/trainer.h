@@ -52,6 +52,8 @@ class Trainer {
 
     MachineId machine() const { return machine_; }
     uint64_t steps() const { return steps_; }
+    const protocol::JobOptions& job() const { return job_; }
+    size_t model_bytes() const { return program_ ? program_->model().size_bytes() : 0; }
     const std::string& name() const { return name_; }
     // The trainer's activity, for a report.
     std::string doing() const;

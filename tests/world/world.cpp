@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,8 +29,9 @@ constexpr Duration kForgottenWithin = 3 * kKeptFor;
 // A node that was out of a view may keep what its peers have sent for it. The transport bounds that
 // for each peer.
 constexpr uint64_t kMessagesLeftMax = 100;
-// A guess: the need of several workers at once, with models of 24 elements.
-constexpr uint64_t kChargedMax = 4096;
+// A guess: how many buffers of its model's size a worker needs at once, and each job of a machine
+// besides.
+constexpr uint64_t kBuffersMax = 6;
 
 std::filesystem::path new_folder() {
     std::string name = (std::filesystem::temp_directory_path() / "pace-world-XXXXXX").string();
@@ -199,12 +201,21 @@ void World::demand_progress() {
     ledger_.wrong(text);
 }
 
-// The memory that jobs need must not grow with their steps.
+// What jobs need must not grow with their steps, nor with workers of other machines.
 void World::demand_little_memory() {
+    std::vector<uint64_t> most(hosts_.size());
+    std::set<std::pair<MachineId, std::string>> jobs;
+    for (const auto& trainer : trainers_) {
+        const bool is_first = jobs.emplace(trainer->machine(), trainer->job().name).second;
+        most[trainer->machine()] += (is_first ? 2 : 1) * kBuffersMax * trainer->model_bytes();
+    }
     for (MachineId machine = 0; machine < hosts_.size(); ++machine) {
         const uint64_t bytes = hosts_[machine].daemon->services().accounts->bytes_used();
-        if (bytes > kChargedMax)
-            ledger_.wrong(fmt::format("machine {} charges {} bytes", machine, bytes));
+        if (bytes > most[machine])
+            ledger_.wrong(
+                fmt::format("machine {} charges {} bytes, more than the {} that its "
+                            "workers may need",
+                            machine, bytes, most[machine]));
     }
 }
 

@@ -47,6 +47,25 @@ TEST_P(WorldTest, IsAFunctionOfItsSeed) {
     EXPECT_NE(hash(5), hash(6));
 }
 
+TEST_P(WorldTest, SurvivesASeedWithManyWorkers) {
+    expect_sound(plan_of(1, GetParam(), 24));
+}
+
+TEST_F(WorldTest, IsSeldomLargeUnlessItsSizeIsForced) {
+    int large = 0;
+    for (uint64_t seed = 1; seed <= 1000; ++seed) {
+        const Plan plan = plan_of(seed);
+        EXPECT_LE(plan.machines, kMachinesMax);
+        EXPECT_LE(plan.jobs[0].world, kWorkersMax);
+        large += plan.jobs[0].world > 16 ? 1 : 0;
+        const Plan forced = plan_of(seed, Family::groups, kWorkersMax);
+        EXPECT_EQ(forced.jobs[0].world, kWorkersMax);
+        EXPECT_LE(forced.machines, kMachinesMax);
+    }
+    EXPECT_GT(large, 30);
+    EXPECT_LT(large, 80);
+}
+
 // The controller must not hear the join before the leave, which then takes the newcomer's place.
 TEST_F(WorldTest, AWorkerThatLeavesAndComesBackWhileTheControllerIsAwayTrains) {
     for (uint64_t seed = 1; seed <= 10; ++seed) {
