@@ -1,18 +1,27 @@
 #include "daemon/server/checkpoint_folder.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/simulated_files.h"
+#include "daemon/server/whole_file.h"
+
 namespace pace::server {
 
 using base::ErrorKind;
 using base::Result;
+using Kind = base::FileStep::Kind;
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::string_view kUnfinished = ".part";
 
@@ -31,6 +40,17 @@ bool take_number(std::string_view& rest, std::string_view end, Number& ret_numbe
     if (error != std::errc() || last != rest.data() + at) return false;
     rest.remove_prefix(at + end.size());
     return true;
+}
+
+// Makes a folder, and those above it that are not there, durably. 0, or why that failed.
+int make_folders(const fs::path& path) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) return 0;
+    if (const int error = make_folders(path.parent_path()); error != 0) return error;
+    const int made = base::file_step({Kind::make_folder, path.native()},
+                                     [&path] { return ::mkdir(path.c_str(), 0777); });
+    if (made != 0 && errno != EEXIST) return errno;
+    return sync_folder(path.parent_path()) ? 0 : EIO;
 }
 
 }  // namespace
@@ -54,11 +74,15 @@ std::optional<CheckpointName> parse_checkpoint_name(const std::string& text) {
 CheckpointFolder::CheckpointFolder(const std::string& folder, uint32_t uid, const std::string& job)
     : path_(fmt::format("{}/{}/{}.model", folder, uid, job)) {}
 
+// The name of a folder is durable once the folder above it is synced. The user's folder and the
+// job's may be those of a daemon that died before that.
 Result<> CheckpointFolder::create() const {
-    std::error_code error;
-    std::filesystem::create_directories(path_, error);
-    if (error) return folder_error(path_, error);
-    return {};
+    const fs::path job = fs::absolute(path_);
+    const fs::path user = job.parent_path();
+    if (const int error = make_folders(job); error != 0)
+        return folder_error(path_, {error, std::generic_category()});
+    PACE_TRY(sync_folder(user.parent_path()));
+    return sync_folder(user);
 }
 
 std::string CheckpointFolder::path_of(const CheckpointName& name) const {
@@ -67,10 +91,12 @@ std::string CheckpointFolder::path_of(const CheckpointName& name) const {
 
 Result<std::vector<CheckpointName>> CheckpointFolder::list() const {
     std::vector<CheckpointName> names;
+    if (base::file_step({Kind::list, path_}, [] { return 0; }) != 0)
+        return folder_error(path_, {errno, std::generic_category()});
     std::error_code error;
-    std::filesystem::directory_iterator entry(path_, error);
+    fs::directory_iterator entry(path_, error);
     if (error == std::errc::no_such_file_or_directory) return names;
-    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error))
         if (const auto name = parse_checkpoint_name(entry->path().filename().string()))
             names.push_back(*name);
     if (error) return folder_error(path_, error);
@@ -80,16 +106,16 @@ Result<std::vector<CheckpointName>> CheckpointFolder::list() const {
 
 void CheckpointFolder::remove_before(uint64_t generation, uint64_t position) const {
     std::error_code error;
-    std::vector<std::filesystem::path> old;
-    for (std::filesystem::directory_iterator entry(path_, error);
-         !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::vector<fs::path> old;
+    for (fs::directory_iterator entry(path_, error); !error && entry != fs::directory_iterator();
+         entry.increment(error)) {
         std::string text = entry->path().filename().string();
         if (text.ends_with(kUnfinished)) text.resize(text.size() - kUnfinished.size());
         const auto name = parse_checkpoint_name(text);
         if (name && std::pair(name->generation, name->position) < std::pair(generation, position))
             old.push_back(entry->path());
     }
-    for (const auto& path : old) std::filesystem::remove(path, error);
+    for (const auto& path : old) remove_file(path);
 }
 
 }  // namespace pace::server

@@ -1,7 +1,10 @@
 #include "daemon/server/checkpoint_folder.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
+#include "base/simulated_files.h"
 #include "daemon/server/test_folder.h"
 
 namespace pace::server {
@@ -60,6 +63,30 @@ TEST(CheckpointFolder, AJobsNameLeadsNowhereElse) {
     const CheckpointFolder job(folder.path("a"), 7, "..");
     ASSERT_TRUE(job.create());
     EXPECT_TRUE(std::filesystem::exists(folder.path("a/7/...model")));
+}
+
+// Which folders were synced.
+class SyncedFolders final : public base::SimulatedFiles {
+  public:
+    int before(const base::FileStep& step) override {
+        if (step.kind == base::FileStep::Kind::sync_folder) all.emplace(step.path);
+        return 0;
+    }
+    std::set<std::string, std::less<>> all;
+};
+
+// A power cut takes a folder whose name is not durable, with the checkpoints in it. A daemon that
+// died at once may have left one.
+TEST(CheckpointFolder, TheNamesOfItsFoldersAreDurable) {
+    const TestFolder folder;
+    const CheckpointFolder job(folder.path("deep/checkpoints"), 7, "job");
+    for (const bool is_new : {true, false}) {
+        SyncedFolders synced;
+        ASSERT_TRUE(job.create());
+        EXPECT_TRUE(synced.all.contains(folder.path("deep/checkpoints/7")));
+        EXPECT_TRUE(synced.all.contains(folder.path("deep/checkpoints")));
+        EXPECT_EQ(synced.all.contains(folder.path("deep")), is_new);
+    }
 }
 
 TEST(CheckpointFolder, AFolderThatCannotBeMadeIsNamed) {

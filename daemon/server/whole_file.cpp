@@ -9,10 +9,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/simulated_files.h"
+
 namespace pace::server {
 
 using base::ErrorKind;
 using base::Result;
+using Kind = base::FileStep::Kind;
 
 namespace {
 
@@ -30,39 +33,54 @@ base::Error disk_error(const std::string& path, std::string_view doing) {
 }  // namespace
 
 WholeFile::WholeFile(std::string path, base::UniqueFd fd)
-    : path_(std::move(path)), fd_(std::move(fd)) {}
+    : path_(std::move(path)), part_(part_of(path_)), fd_(std::move(fd)) {}
 
 Result<WholeFile> WholeFile::create(const std::string& path) {
     const std::string part = part_of(path);
-    base::UniqueFd fd(
-        ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640));
+    base::UniqueFd fd(base::file_step({Kind::create, part}, [&] {
+        return ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+    }));
     if (!fd.valid()) return disk_error(part, "create");
     return WholeFile(path, std::move(fd));
 }
 
 WholeFile::~WholeFile() {
-    if (fd_.valid()) ::unlink(part_of(path_).c_str());
+    if (fd_.valid()) remove_file(part_);
 }
 
 Result<> WholeFile::write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
-        const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
+        const ssize_t written =
+            base::file_step({.kind = Kind::write, .path = part_, .bytes = bytes},
+                            [&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
         if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return disk_error(part_of(path_), "write");
+        if (written < 0) return disk_error(part_, "write");
         bytes = bytes.subspan(static_cast<size_t>(written));
     }
     return {};
 }
 
 Result<> WholeFile::commit() {
-    if (fdatasync(fd_.get()) != 0) return disk_error(part_of(path_), "make durable");
-    if (std::rename(part_of(path_).c_str(), path_.c_str()) != 0)
-        return disk_error(part_of(path_), "rename");
+    if (base::file_step({Kind::sync, part_}, [this] { return fdatasync(fd_.get()); }) != 0)
+        return disk_error(part_, "make durable");
+    if (base::file_step({Kind::rename, part_, path_},
+                        [this] { return std::rename(part_.c_str(), path_.c_str()); }) != 0)
+        return disk_error(part_, "rename");
     fd_.reset();
-    const auto folder = std::filesystem::absolute(path_).parent_path();
-    const base::UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid() || fsync(fd.get()) != 0) return disk_error(folder.string(), "make durable");
+    return sync_folder(std::filesystem::absolute(path_).parent_path());
+}
+
+Result<> sync_folder(const std::string& path) {
+    const int synced = base::file_step({Kind::sync_folder, path}, [&path] {
+        const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        return fd.valid() ? fsync(fd.get()) : -1;
+    });
+    if (synced != 0) return disk_error(path, "make durable");
     return {};
+}
+
+void remove_file(const std::string& path) {
+    (void)base::file_step({Kind::remove, path}, [&path] { return ::unlink(path.c_str()); });
 }
 
 Result<> write_whole(const std::string& path, std::span<const std::byte> bytes) {
@@ -72,7 +90,9 @@ Result<> write_whole(const std::string& path, std::span<const std::byte> bytes) 
 }
 
 Result<base::UniqueFd> open_regular(const std::string& path) {
-    base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    base::UniqueFd fd(base::file_step({Kind::open, path}, [&path] {
+        return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    }));
     struct stat status {};
     if (!fd.valid() || fstat(fd.get(), &status) != 0)
         return base::make_errno_error(errno, fmt::format("open {}", path));
@@ -83,7 +103,8 @@ Result<base::UniqueFd> open_regular(const std::string& path) {
 
 Result<size_t> read_some(int fd, std::span<std::byte> bytes, const std::string& path) {
     for (;;) {
-        const ssize_t got = ::read(fd, bytes.data(), bytes.size());
+        const ssize_t got = base::file_step({Kind::read, path},
+                                            [&] { return ::read(fd, bytes.data(), bytes.size()); });
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return disk_error(path, "read");
         return static_cast<size_t>(got);

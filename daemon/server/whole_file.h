@@ -36,6 +36,7 @@ class WholeFile {
     WholeFile(std::string path, base::UniqueFd fd);
 
     std::string path_;
+    std::string part_;  // where it is written
     base::UniqueFd fd_;
 };
 
@@ -43,6 +44,11 @@ class WholeFile {
 base::Result<> write_whole(const std::string& path, std::span<const std::byte> bytes);
 // Reads a whole file. Error: limit, if it has more than `bytes_max`.
 base::Result<std::vector<std::byte>> read_whole(const std::string& path, size_t bytes_max);
+
+// Makes the names in a folder durable.
+base::Result<> sync_folder(const std::string& path);
+// Does nothing if the file cannot be removed.
+void remove_file(const std::string& path);
 
 // Opens a regular file for reading. Does not follow links.
 base::Result<base::UniqueFd> open_regular(const std::string& path);
