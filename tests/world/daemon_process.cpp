@@ -18,7 +18,7 @@ DaemonProcess::DaemonProcess(const Surroundings& in, MachineId machine, uint64_t
     loop_->add_poller(transport_.get());
     peers_ = std::make_unique<daemon::Peers>(*transport_);
     daemon::ExchangeOptions options;
-    options.checkpoints = fmt::format("{}/machine{}", in_.folder, machine);
+    options.checkpoints = in_.files.folder_of(machine);
     options.buffers_keep = kKeptFor;
     options.unused_keep = kUnusedFor;
     services_ = std::make_unique<daemon::Services>(*loop_, *transport_, *peers_, pool_, counters_,

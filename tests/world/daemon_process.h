@@ -13,6 +13,7 @@
 #include "daemon/control/controller_link.h"
 #include "daemon/jobs/engine.h"
 #include "disk.h"
+#include "files.h"
 #include "machine.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
@@ -27,7 +28,7 @@ struct Surroundings {
     Switchboard& board;
     transports::MemoryNetwork& network;
     Ways& ways;
-    std::string folder;  // for checkpoints, with one folder for each machine
+    const Files& files;  // for checkpoints
 };
 
 class DaemonProcess {

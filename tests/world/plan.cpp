@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "clockwork.h"
+#include "files.h"
 
 namespace pace::world {
 
@@ -39,7 +40,13 @@ constexpr std::array<std::string_view, kFaultKinds> kKindNames = {
     "controller is cut off",
     "connection to the controller breaks",
     "disk stalls",
-    "call is canceled"};
+    "call is canceled",
+    "daemon dies in a write",
+    "machine dies in a write",
+    "disk is full",
+    "disk fails",
+    "disk damages a checkpoint"};
+constexpr auto kFirstOfFiles = static_cast<uint64_t>(FaultKind::daemon_dies_writing);
 
 template <typename Choice>
 Choice any_of(Random& random, std::initializer_list<Choice> choices) {
@@ -54,7 +61,7 @@ Duration length_of(Random& random) {
 
 Fault any_fault(Random& random, const Plan& plan, uint32_t workers) {
     Fault fault;
-    fault.kind = static_cast<FaultKind>(random.below(kFaultKinds));
+    fault.kind = static_cast<FaultKind>(random.below(kFirstOfFiles));
     fault.at = uniform_of(random, milliseconds(300), plan.faulty);
     fault.length = length_of(random);
     const bool is_trainers =
@@ -78,6 +85,29 @@ void add_common_death(Random& random, Plan& plan, uint32_t workers) {
     if (which != 0) add(FaultKind::daemon_dies, plan.machines);
     if (which == 1) add(FaultKind::controller_dies, 1);
     if (which == 2 || which == 0) add(FaultKind::trainer_dies, workers);
+}
+
+// Where checkpoints are written, their files have faults too, and all machines may lose their power
+// at once.
+void add_faults_of_files(Random random, Plan& plan) {
+    const bool writes = std::any_of(plan.jobs.begin(), plan.jobs.end(),
+                                    [](const auto& job) { return job.checkpoint_every_ms != 0; });
+    if (!writes || is_mild(plan) || random.below(2) == 0) return;
+    for (uint64_t left = 1 + random.below(6); left > 0; --left) {
+        Fault fault = any_fault(random, plan, 1);
+        fault.kind =
+            static_cast<FaultKind>(kFirstOfFiles + random.below(kFaultKinds - kFirstOfFiles));
+        fault.target = static_cast<uint32_t>(random.below(plan.machines));
+        fault.occurrence = 1 + static_cast<uint32_t>(random.below(24));
+        plan.faults.push_back(fault);
+    }
+    if (random.below(3) != 0) return;
+    const Duration at = uniform_of(random, milliseconds(300), plan.faulty);
+    for (uint32_t target = 0; target < plan.machines; ++target)
+        plan.faults.push_back({.kind = FaultKind::machine_dies,
+                               .at = at,
+                               .length = length_of(random),
+                               .target = target});
 }
 
 struct Size {
@@ -192,6 +222,7 @@ Plan plan_of(uint64_t seed, std::optional<Family> family, uint32_t workers) {
         if (mild) plan.faults.back().kind = FaultKind::controller_freezes;
     }
     if (!mild && random.below(3) == 0) add_common_death(random, plan, all);
+    add_faults_of_files(Random(seed ^ 0x66696C6573U), plan);
     std::sort(plan.faults.begin(), plan.faults.end(),
               [](const Fault& one, const Fault& other) { return one.at < other.at; });
     return plan;
@@ -212,6 +243,7 @@ Plan plan_of_point(uint64_t seed, Family family, FaultKind kind, const std::stri
     fault.other = (fault.target + 1) % plan.machines;
     fault.point = point;
     fault.occurrence = occurrence;
+    if (family == Family::server && is_file_point(point)) plan.jobs[0].checkpoint_every_ms = 200;
     plan.faults.push_back(fault);
     return plan;
 }
@@ -224,6 +256,9 @@ std::string to_text(const Fault& fault) {
     std::string text = fmt::format("{}: {} {}", when, name_of(fault.kind), fault.target);
     if (fault.kind >= FaultKind::link_cut && fault.kind <= FaultKind::link_breaks)
         text += fmt::format(" - {}", fault.other);
+    if (fault.kind == FaultKind::daemon_dies_writing ||
+        fault.kind == FaultKind::machine_dies_writing)
+        text += fmt::format(", at step {}", fault.occurrence);
     return text + fmt::format(", for {:.3f} ms", in_ms(fault.length));
 }
 

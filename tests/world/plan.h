@@ -38,8 +38,13 @@ enum class FaultKind : uint8_t {
     controller_breaks,
     disk_stalls,
     call_canceled,
+    daemon_dies_writing,
+    machine_dies_writing,
+    disk_full,
+    disk_fails,
+    disk_damages,
 };
-inline constexpr size_t kFaultKinds = 19;
+inline constexpr size_t kFaultKinds = 24;
 std::string_view name_of(FaultKind kind);
 
 // When a fault happens: at a time, or when a named point is passed for the so manieth time.
@@ -50,6 +55,7 @@ struct Fault {
     uint32_t target = 0;      // a rank, or a machine
     uint32_t other = 0;       // the other machine of a link
     std::string point{};      // empty: the fault happens at its time
+    // Of a point; for a death in a write, of the steps that are done to files from then on.
     uint32_t occurrence = 1;
 };
 std::string to_text(const Fault& fault);

@@ -172,7 +172,9 @@ class Averager final : public Program {
         request.iteration = step;
         return request;
     }
-    void took_model(const Self& /*self*/, const Ending& /*ending*/) override { syncs_ = false; }
+    void took_model(const Self& /*self*/, const Ending& /*ending*/, Ledger& /*ledger*/) override {
+        syncs_ = false;
+    }
     std::vector<float> contents(const Self& /*self*/, uint64_t /*step*/) const override {
         return {};
     }
@@ -226,7 +228,12 @@ class Pusher final : public Program {
         model_.assign(self.job.elements, static_cast<float>(self.rank));
     }
     std::span<float> model() override { return model_; }
-    void took_model(const Self& /*self*/, const Ending& /*ending*/) override { pushes_ = true; }
+    void took_model(const Self& self, const Ending& ending, Ledger& ledger) override {
+        pushes_ = true;
+        if (!is_even(model_))
+            ledger.wrong(
+                fmt::format("{}: a torn model at iteration {}", self.name, ending.iteration));
+    }
     uint64_t step_after(uint64_t iteration) const override { return iteration; }
     Request next(uint64_t step) const override {
         Request request;

@@ -29,8 +29,9 @@ class Program {
     virtual void begin(const Self& self) = 0;
     // The worker's model, which broadcasts give and take.
     virtual std::span<float> model() = 0;
-    // A broadcast has ended and replaced the model.
-    virtual void took_model(const Self& /*self*/, const daemon::Ending& /*ending*/) {}
+    // A broadcast has ended: the model is another one.
+    virtual void took_model(const Self& /*self*/, const daemon::Ending& /*ending*/,
+                            Ledger& /*ledger*/) {}
 
     // The step that follows the iteration to which a broadcast has brought the worker.
     virtual uint64_t step_after(uint64_t iteration) const { return iteration + 1; }

@@ -71,7 +71,8 @@ std::vector<Place> places_of(const Asked& asked) {
     for (size_t i = 0; i < kFamilies; ++i) {
         const auto family = static_cast<Family>(i);
         if (!is_asked(asked.family, name_of(family))) continue;
-        const Plan calm = plan_of_point(asked.seed, family, FaultKind::trainer_dies, "never", 1);
+        Plan calm = plan_of_point(asked.seed, family, FaultKind::trainer_dies, "never", 1);
+        if (family == Family::server) calm.jobs[0].checkpoint_every_ms = 200;
         for (const auto& [point, times] : run(calm).points) {
             if (!is_asked(asked.point, point)) continue;
             for (size_t kind = 0; kind < kFaultKinds; ++kind)

@@ -301,7 +301,7 @@ void Trainer::done(const daemon::Ending& ending) {
     if (broadcasts_) {
         rounds_ = ending.group + 1;
         std::ranges::copy(result, program_->model().begin());
-        program_->took_model(self(), ending);
+        program_->took_model(self(), ending, ledger_);
         step_ = program_->step_after(ending.iteration);
         return compute();
     }

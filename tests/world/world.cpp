@@ -72,17 +72,14 @@ World::World(const Plan& plan)
       network_(plan.seed, &ways_),
       board_(clockwork_, machines_,
              [this](const char* when, std::span<const std::byte> message, MachineId from,
-                    MachineId to) {
-                 if (ledger_.tells() && *when == 'b')
-                     if (const auto text = view_text(message); !text.empty())
-                         ledger_.tell("machine {} to {}: {}", from, to, text);
-                 return at_point(fmt::format("{} {}", when, body_of(message)), from);
-             }),
+                    MachineId to) { return at_message(when, message, from, to); }),
       controller_(clockwork_, machines_, board_,
                   [this](const char* when) {
                       return at_point(fmt::format("{} a record", when), machines_.controllers());
                   }),
       folder_(new_folder()),
+      files_(clockwork_, ledger_, folder_.string(), plan.machines,
+             [this](const char* point, MachineId machine) { return at_file_step(point, machine); }),
       hosts_(plan.machines) {
     MachineId machine = 0;
     for (const auto& job : plan_.jobs)
@@ -97,6 +94,28 @@ World::~World() {
     trainers_.clear();
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
+}
+
+// A daemon says that a shard is saved: nothing may take it any more.
+void World::check_saved(MachineId machine, const protocol::control::ServerSaved& saved) {
+    if (saved.failure() != nullptr && saved.failure()->size() > 0) return;
+    if (files_.may_lose(machine, {saved.generation(), saved.position(), 1, saved.shard()}))
+        ledger_.wrong(
+            fmt::format("machine {} has said that shard {} is saved at position {}, but "
+                        "a power cut could take it",
+                        machine, saved.shard(), saved.position()));
+}
+
+bool World::at_message(const char* when, std::span<const std::byte> message, MachineId from,
+                       MachineId to) {
+    const bool is_before = *when == 'b';
+    if (is_before && ledger_.tells())
+        if (const auto text = view_text(message); !text.empty())
+            ledger_.tell("machine {} to {}: {}", from, to, text);
+    if (const auto* saved = protocol::control::GetEnvelope(message.data())->body_as_ServerSaved();
+        saved != nullptr && is_before)
+        check_saved(from, *saved);
+    return at_point(fmt::format("{} {}", when, body_of(message)), from);
 }
 
 // ---------------------------------------------------------------------------------- a run's course

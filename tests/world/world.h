@@ -16,9 +16,11 @@
 #include "base/simulated_time.h"
 #include "controller_process.h"
 #include "daemon_process.h"
+#include "files.h"
 #include "ledger.h"
 #include "machine.h"
 #include "plan.h"
+#include "protocol/control_codec.h"
 #include "trainer.h"
 #include "wire.h"
 
@@ -52,6 +54,9 @@ class World final : public TrainerPort {
         uint32_t asleep = 0;  // overlapping sleeps
         TimePoint fell_asleep{};
         bool off = false;
+        // After so many steps that are done to files, this fault happens. 0: none does.
+        uint32_t steps_left = 0;
+        Fault at_step{};
         std::shared_ptr<TimePoint> disk_stalls_until = std::make_shared<TimePoint>();
     };
 
@@ -61,12 +66,17 @@ class World final : public TrainerPort {
     TimePoint next_time() const;
     void heal();
     void demand_progress();
+    void check_saved(MachineId machine, const protocol::control::ServerSaved& saved);
     void demand_little_memory();
     void demand_nothing_retained();
 
     // Faults.
     void cause(const Fault& fault);
     bool at_point(const std::string& point, MachineId machine);
+    bool at_message(const char* when, std::span<const std::byte> message, MachineId from,
+                    MachineId to);
+    bool at_file_step(const char* point, MachineId machine);
+    bool dies_there(const Fault& fault, MachineId machine);
     void kill_daemon(MachineId machine, bool vanishes);
     void start_daemon(MachineId machine);
     void freeze_daemon(MachineId machine, Duration length);
@@ -78,6 +88,7 @@ class World final : public TrainerPort {
     void break_link(MachineId one, MachineId other);
     void trainer_fault(const Fault& fault);
     void machine_fault(const Fault& fault);
+    void disk_fault(const Fault& fault);
     void controller_fault(const Fault& fault);
     void network_fault(const Fault& fault);
     bool is_harmless(const Fault& fault) const;
@@ -101,6 +112,7 @@ class World final : public TrainerPort {
     Switchboard board_;
     ControllerProcess controller_;
     std::filesystem::path folder_;
+    Files files_;
     std::vector<Host> hosts_;
     std::vector<std::unique_ptr<Trainer>> trainers_;
     std::map<std::string, uint32_t> points_;

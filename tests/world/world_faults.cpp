@@ -21,19 +21,36 @@ bool World::at_point(const std::string& point, MachineId machine) {
         if (planned.point != point || planned.occurrence != passed) continue;
         Fault fault = planned;
         // A fault of the process that passes the point befalls that one.
-        const bool is_controllers = machine == machines_.controllers();
-        if (!is_controllers) fault.target = machine;
+        if (machine != machines_.controllers()) fault.target = machine;
         due_.push_back(fault);
-        if (is_controllers && fault.kind == FaultKind::controller_dies) {
-            controller_.fall_silent();
-            return false;
-        }
-        if (!is_controllers && fault.kind == FaultKind::daemon_dies) {
-            hosts_[machine].daemon->fall_silent();
-            return false;
-        }
+        if (dies_there(fault, machine)) return false;
     }
     return true;
+}
+
+// Whether whoever passes a point dies of the fault: then nothing that it does is seen any more.
+bool World::dies_there(const Fault& fault, MachineId machine) {
+    if (machine == machines_.controllers()) {
+        if (fault.kind != FaultKind::controller_dies) return false;
+        controller_.fall_silent();
+        return true;
+    }
+    if (fault.kind == FaultKind::machine_dies) {
+        hosts_[machine].daemon->vanish();
+    } else if (fault.kind == FaultKind::daemon_dies) {
+        hosts_[machine].daemon->fall_silent();
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool World::at_file_step(const char* point, MachineId machine) {
+    if (!at_point(point, machine)) return false;
+    Host& host = hosts_[machine];
+    if (healed_ || host.steps_left == 0 || --host.steps_left > 0) return true;
+    due_.push_back(host.at_step);
+    return !dies_there(host.at_step, machine);
 }
 
 bool World::is_harmless(const Fault& fault) const {
@@ -58,6 +75,12 @@ void World::cause(const Fault& fault) {
         case FaultKind::machine_sleeps:
         case FaultKind::disk_stalls:
             return machine_fault(fault);
+        case FaultKind::daemon_dies_writing:
+        case FaultKind::machine_dies_writing:
+        case FaultKind::disk_full:
+        case FaultKind::disk_fails:
+        case FaultKind::disk_damages:
+            return disk_fault(fault);
         case FaultKind::controller_dies:
         case FaultKind::controller_freezes:
         case FaultKind::controller_sleeps:
@@ -102,6 +125,27 @@ void World::machine_fault(const Fault& fault) {
         default:
             kill_daemon(machine, false);
             return undo_after(fault.length, [this, machine] { start_daemon(machine); });
+    }
+}
+
+void World::disk_fault(const Fault& fault) {
+    const MachineId machine = fault.target % plan_.machines;
+    Host& host = hosts_[machine];
+    switch (fault.kind) {
+        case FaultKind::disk_full:
+            files_.fill(machine, true);
+            return undo_after(fault.length, [this, machine] { files_.fill(machine, false); });
+        case FaultKind::disk_fails:
+            files_.set_broken(machine, true);
+            return undo_after(fault.length, [this, machine] { files_.set_broken(machine, false); });
+        case FaultKind::disk_damages:
+            return files_.damage(machine);
+        default:
+            host.steps_left = fault.occurrence;
+            host.at_step = fault;
+            host.at_step.kind = fault.kind == FaultKind::daemon_dies_writing
+                                    ? FaultKind::daemon_dies
+                                    : FaultKind::machine_dies;
     }
 }
 
@@ -151,8 +195,9 @@ void World::start_daemon(MachineId machine) {
     if (host.daemon || host.off) return;
     host.ghost.reset();
     machines_.enter(machine);
+    files_.begin(machine);
     host.daemon = std::make_unique<DaemonProcess>(
-        Surroundings{clockwork_, machines_, board_, network_, ways_, folder_.string()}, machine,
+        Surroundings{clockwork_, machines_, board_, network_, ways_, files_}, machine,
         (uint64_t{machine + 1} << 32U) | ++host.lives, host.disk_stalls_until);
 }
 
@@ -161,6 +206,7 @@ void World::kill_daemon(MachineId machine, bool vanishes) {
     if (!host.daemon) return;
     for (const auto& trainer : trainers_)
         if (trainer->machine() == machine) trainer->daemon_dies();
+    files_.end(machine);
     if (!vanishes) return host.daemon.reset();
     host.daemon->vanish();
     host.ghost = std::move(host.daemon);
@@ -198,6 +244,7 @@ void World::turn_off(MachineId machine, Duration length) {
     for (const auto& trainer : trainers_)
         if (trainer->machine() == machine) trainer->end(false);
     kill_daemon(machine, true);
+    files_.cut_power(machine);
     host.off = true;
     undo_after(length, [this, machine, &host] {
         host.off = false;
