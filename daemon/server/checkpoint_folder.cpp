@@ -42,6 +42,15 @@ bool take_number(std::string_view& rest, std::string_view end, Number& ret_numbe
     return true;
 }
 
+// Syncs the names in a folder, unless the daemon may not open it or its filesystem has no sync. 0,
+// or why that failed.
+int sync_if_possible(const fs::path& folder) {
+    const int error = sync_names(folder);
+    const bool is_impossible =
+        error == EACCES || error == EPERM || error == EINVAL || error == ENOSYS || error == EROFS;
+    return is_impossible ? 0 : error;
+}
+
 // Makes a folder, and those above it that are not there, durably. 0, or why that failed.
 int make_folders(const fs::path& path) {
     std::error_code ignored;
@@ -50,7 +59,7 @@ int make_folders(const fs::path& path) {
     const int made = base::file_step({Kind::make_folder, path.native()},
                                      [&path] { return ::mkdir(path.c_str(), 0777); });
     if (made != 0 && errno != EEXIST) return errno;
-    return sync_folder(path.parent_path()) ? 0 : EIO;
+    return sync_if_possible(path.parent_path());
 }
 
 }  // namespace
@@ -74,15 +83,20 @@ std::optional<CheckpointName> parse_checkpoint_name(const std::string& text) {
 CheckpointFolder::CheckpointFolder(const std::string& folder, uint32_t uid, const std::string& job)
     : path_(fmt::format("{}/{}/{}.model", folder, uid, job)) {}
 
-// The name of a folder is durable once the folder above it is synced. The user's folder and the
-// job's may be those of a daemon that died before that.
+// The name of a folder is durable once the folder above it is synced. Folders that are there may be
+// those of a daemon that died before that.
 Result<> CheckpointFolder::create() const {
     const fs::path job = fs::absolute(path_);
-    const fs::path user = job.parent_path();
-    if (const int error = make_folders(job); error != 0)
+    const auto error_of = [this](int error) {
         return folder_error(path_, {error, std::generic_category()});
-    PACE_TRY(sync_folder(user.parent_path()));
-    return sync_folder(user);
+    };
+    if (const int error = make_folders(job); error != 0) return error_of(error);
+    if (*names_are_durable_) return {};
+    for (fs::path path = job; path.has_relative_path(); path = path.parent_path())
+        if (const int error = sync_if_possible(path.parent_path()); error != 0)
+            return error_of(error);
+    *names_are_durable_ = true;
+    return {};
 }
 
 std::string CheckpointFolder::path_of(const CheckpointName& name) const {

@@ -9,6 +9,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +35,8 @@ class CheckpointFolder {
     // name that job options allow.
     CheckpointFolder(const std::string& folder, uint32_t uid, const std::string& job);
 
-    // Creates the folder if it does not exist. Errors: disk, denied.
+    // Creates the folder if it does not exist. A power cut does not take it any more. Errors: disk,
+    // denied.
     base::Result<> create() const;
     std::string path_of(const CheckpointName& name) const;
     // Returns the checkpoints in order. Returns none if the folder does not exist.
@@ -45,6 +47,8 @@ class CheckpointFolder {
 
   private:
     std::string path_;
+    // Whether this process has seen to that. Copies share it.
+    std::shared_ptr<bool> names_are_durable_ = std::make_shared<bool>(false);
 };
 
 }  // namespace pace::server

@@ -67,16 +67,19 @@ Result<> WholeFile::commit() {
                         [this] { return std::rename(part_.c_str(), path_.c_str()); }) != 0)
         return disk_error(part_, "rename");
     fd_.reset();
-    return sync_folder(std::filesystem::absolute(path_).parent_path());
+    const auto folder = std::filesystem::absolute(path_).parent_path();
+    errno = sync_names(folder);
+    if (errno != 0) return disk_error(folder, "make durable");
+    return {};
 }
 
-Result<> sync_folder(const std::string& path) {
-    const int synced = base::file_step({Kind::sync_folder, path}, [&path] {
-        const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        return fd.valid() ? fsync(fd.get()) : -1;
+int sync_names(const std::string& folder) {
+    const int synced = base::file_step({Kind::sync_folder, folder}, [&folder] {
+        const base::UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!fd.valid() || fsync(fd.get()) != 0) return errno;
+        return 0;
     });
-    if (synced != 0) return disk_error(path, "make durable");
-    return {};
+    return synced < 0 ? errno : synced;
 }
 
 void remove_file(const std::string& path) {

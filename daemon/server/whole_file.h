@@ -45,8 +45,8 @@ base::Result<> write_whole(const std::string& path, std::span<const std::byte> b
 // Reads a whole file. Error: limit, if it has more than `bytes_max`.
 base::Result<std::vector<std::byte>> read_whole(const std::string& path, size_t bytes_max);
 
-// Makes the names in a folder durable.
-base::Result<> sync_folder(const std::string& path);
+// Makes the names in a folder durable. 0, or why that failed.
+int sync_names(const std::string& folder);
 // Does nothing if the file cannot be removed.
 void remove_file(const std::string& path);
 
