@@ -10,9 +10,6 @@
 
 namespace pace::world {
 
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-
 namespace {
 
 constexpr int kBatch = 256;
@@ -27,31 +24,19 @@ void ControllerProcess::start() {
     options.core.seed = ++life_;
     options.core.abandoned_keep = kKeptFor;
     dispatcher_ = std::make_unique<controller::Dispatcher>(options, base::random_token, *this);
-    std::vector<std::byte> file = controller::journal_header();
-    for (const Record& record : journal_)
-        controller::append_record(file, file.size(), record.bytes, file.size());
-    // The last record may be there in part.
-    if (!journal_.empty() && clockwork_.below(2) == 0) {
-        std::vector<std::byte> torn = file;
-        controller::append_record(torn, torn.size(), journal_.back().bytes, torn.size());
-        torn.resize(file.size() + clockwork_.below(torn.size() - file.size()));
-        file = std::move(torn);
-    }
-    const auto recovered = controller::recover_journal(file);
+    const auto recovered = controller::recover_journal(journal_.file());
     if (!recovered || recovered->whole_behind != 0) {
         broken_ = recovered ? "a torn journal counts as damaged" : recovered.error().message;
         return;
     }
+    broken_ = journal_.take_up(recovered->records);
+    if (!broken_.empty()) return;
     for (const auto& record : recovered->records)
         if (const auto replayed = dispatcher_->replay(record); !replayed)
             broken_ = "a record does not replay: " + replayed.error().message;
     clock_ = controller::AwakeClock(base::now_through_sleep());
     dispatcher_->replay_finished(now());
-    if (clockwork_.below(2) == 0) {
-        journal_.clear();
-        for (auto& record : dispatcher_->core().journal_snapshot())
-            journal_.push_back({std::move(record), clockwork_.now()});
-    }
+    if (clockwork_.below(2) == 0) journal_.replace(dispatcher_->core().journal_snapshot());
     pulse_ = base::now();
     board_.listen(true);
 }
@@ -59,7 +44,7 @@ void ControllerProcess::start() {
 void ControllerProcess::die() {
     board_.listen(false);
     dispatcher_.reset();
-    while (!journal_.empty() && journal_.back().durable > clockwork_.now()) journal_.pop_back();
+    journal_.die();
 }
 
 TimePoint ControllerProcess::now() {
@@ -113,17 +98,12 @@ bool ControllerProcess::send(std::string_view route, std::span<const std::byte> 
 
 void ControllerProcess::append(std::vector<std::byte> record) {
     if (silent_ || !point_("before")) return;
-    const Duration takes = clockwork_.uniform(microseconds(100), milliseconds(10));
-    TimePoint durable = clockwork_.now() + takes;
-    if (!journal_.empty()) durable = std::max(durable, journal_.back().durable);
-    // While the disk fails, the writer tries again until it can be written.
-    if (disk_fails_) durable = std::max(durable, clockwork_.now() + std::chrono::seconds(1));
-    journal_.push_back({std::move(record), durable});
+    journal_.append(std::move(record));
     [[maybe_unused]] const bool lives = point_("after");
 }
 
 std::optional<base::Error> ControllerProcess::journal_failure() const {
-    if (!disk_fails_) return {};
+    if (!journal_.fails()) return {};
     return base::make_error(base::ErrorKind::disk, "the simulated disk is full");
 }
 

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "journal_disk.h"
 #include "machine.h"
 #include "service/controller/shell/awake_clock.h"
 #include "service/controller/shell/dispatcher.h"
@@ -21,18 +22,22 @@ class ControllerProcess final : public controller::Outlet {
     using Point = std::function<bool(const char* when)>;
 
     ControllerProcess(Clockwork& clockwork, Machines& machines, Switchboard& board, Point point)
-        : clockwork_(clockwork), machines_(machines), board_(board), point_(std::move(point)) {}
+        : clockwork_(clockwork),
+          machines_(machines),
+          board_(board),
+          point_(std::move(point)),
+          journal_(clockwork) {}
 
     // Starts, with what of the journal has reached the disk.
     void start();
-    // Dies: what has not reached the disk is lost, the last of it perhaps in the midst of a record.
+    // Dies: what has not reached the disk is lost, in whole or in part.
     void die();
     bool alive() const { return dispatcher_ != nullptr; }
     // At a point of its own: dies as soon as the turn is over, and does nothing more until then.
     void fall_silent() { silent_ = true; }
 
     void set_frozen(bool frozen) { frozen_ = frozen; }
-    void set_disk_fails(bool fails) { disk_fails_ = fails; }
+    void set_disk_fails(bool fails) { journal_.set_fails(fails); }
 
     bool turn();
     // When it has something to do by itself, in its machine's time.
@@ -40,19 +45,16 @@ class ControllerProcess final : public controller::Outlet {
 
     const controller::Core& core() const { return dispatcher_->core(); }
     const std::string& broken() const { return broken_; }
+    // What it has told people, in all its lives, and how often.
+    const std::map<std::string, uint32_t>& notes() const { return notes_; }
 
   private:
-    struct Record {
-        std::vector<std::byte> bytes;
-        TimePoint durable;
-    };
-
     TimePoint now();
     bool tick();
     bool send(std::string_view route, std::span<const std::byte> message) override;
     void append(std::vector<std::byte> record) override;
     std::optional<base::Error> journal_failure() const override;
-    void note(const controller::Note& /*note*/) override {}
+    void note(const controller::Note& note) override { ++notes_[note.event]; }
     uint64_t clock_ns() const override { return base::now_ns(); }
     std::string status_json() const override { return "{}"; }
 
@@ -64,10 +66,10 @@ class ControllerProcess final : public controller::Outlet {
     controller::AwakeClock clock_{TimePoint{}};
     bool frozen_ = false;
     bool silent_ = false;
-    bool disk_fails_ = false;
     uint64_t life_ = 0;
     TimePoint pulse_{};
-    std::deque<Record> journal_;
+    JournalDisk journal_;
+    std::map<std::string, uint32_t> notes_;
     std::string broken_;  // why the journal could not be read; must stay empty
 };
 

@@ -70,7 +70,7 @@ Files::Files(Clockwork& clockwork, Ledger& ledger, std::string folder, uint32_t 
       disks_(machines),
       point_(std::move(point)) {
     for (MachineId machine = 0; machine < machines; ++machine)
-        fs::create_directory(disk_of(machine));
+        fs::create_directories(disk_of(machine));
 }
 
 std::string Files::disk_of(MachineId machine) const {
@@ -85,6 +85,8 @@ MachineId Files::machine_of(std::string_view path) const {
 }
 
 int Files::before(const base::FileStep& step) {
+    // The folders above the disks are nobody's.
+    if (!lies_in(std::string(step.path), folder_)) return kDone;
     const MachineId machine = machine_of(step.path);
     Disk& disk = disks_.at(machine);
     if (!disk.is_used) return EIO;

@@ -138,6 +138,7 @@ Report World::run() {
     report.hash = ledger_.hash();
     report.lasted = clockwork_.now() - began;
     report.points = points_;
+    report.notes = controller_.notes();
     return report;
 }
 

@@ -34,6 +34,7 @@ struct Report {
     uint64_t hash = 0;                       // equal for equal runs
     Duration lasted{};                       // in the world's time
     std::map<std::string, uint32_t> points;  // how often each point was passed
+    std::map<std::string, uint32_t> notes;   // what the controller has told people, and how often
 };
 
 class World final : public TrainerPort {

@@ -97,6 +97,65 @@ TEST_F(WorldTest, AMachineThatSleptThroughARoundHasNoResultOfIt) {
     }
 }
 
+class DiskTest : public WorldTest {
+  protected:
+    // A server job that saves its model five times a second.
+    static Plan saving(uint64_t seed) {
+        Plan plan = calm(Family::server, seed, 3, 4);
+        plan.jobs[0].checkpoint_every_ms = 200;
+        plan.faulty = milliseconds(2000);
+        return plan;
+    }
+    static void on_all(Plan& plan, FaultKind kind, base::Duration at) {
+        for (uint32_t machine = 0; machine < plan.machines; ++machine)
+            plan.faults.push_back(
+                {.kind = kind, .at = at, .length = milliseconds(300), .target = machine});
+    }
+    static uint32_t told(const Plan& plan, const std::string& note) {
+        const Report report = run(plan);
+        EXPECT_EQ(report.wrongs, std::vector<std::string>()) << to_text(plan);
+        const auto found = report.notes.find(note);
+        return found == report.notes.end() ? 0 : found->second;
+    }
+};
+
+TEST_F(DiskTest, AModelIsThatOfItsLastCheckpointAfterAPowerCut) {
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+        Plan plan = saving(seed);
+        on_all(plan, FaultKind::machine_dies, milliseconds(1000 + 7 * seed));
+        EXPECT_GE(told(plan, "model-restored"), 1U) << seed;
+    }
+}
+
+TEST_F(DiskTest, AModelIsSaidToBeLostIfNoCheckpointIsWhole) {
+    Plan plan = saving(1);
+    on_all(plan, FaultKind::machine_dies, milliseconds(1100));
+    // So often that no checkpoint is left whole.
+    for (int i = 0; i < 30; ++i) on_all(plan, FaultKind::disk_damages, milliseconds(1101));
+    EXPECT_GE(told(plan, "model-lost"), 1U);
+}
+
+TEST_F(DiskTest, TrainingGoesOnWhileADiskIsFullOrBroken) {
+    for (const FaultKind kind : {FaultKind::disk_full, FaultKind::disk_fails}) {
+        Plan plan = saving(2);
+        on_all(plan, kind, milliseconds(800));
+        EXPECT_GE(told(plan, "checkpoint-failed"), 1U);
+    }
+}
+
+TEST_F(DiskTest, EveryStepOfAWriteCanBeTheLast) {
+    for (uint32_t step = 1; step <= 6; ++step) {
+        Plan plan = saving(3 + step);
+        const FaultKind kind =
+            step % 2 == 0 ? FaultKind::daemon_dies_writing : FaultKind::machine_dies_writing;
+        plan.faults.push_back({.kind = kind,
+                               .at = milliseconds(900),
+                               .length = milliseconds(300),
+                               .occurrence = step});
+        expect_sound(plan);
+    }
+}
+
 std::string name_of_family(const testing::TestParamInfo<Family>& info) {
     std::string name(name_of(info.param));
     std::erase(name, '-');
