@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/sanitized.h"
@@ -125,7 +126,9 @@ std::vector<Process> Cluster::trainers(size_t world, const std::vector<std::stri
         own.insert(own.end(), flags.begin(), flags.end());
         trainers.push_back(trainer(rank * options_.nodes / world, own));
     }
-    for (Process& process : trainers) EXPECT_TRUE(process.wait_for("joined", soon())) << logs();
+    for (Process& process : trainers)
+        EXPECT_TRUE(process.wait_for("joined", soon()))
+            << fmt::format("it said: {}\n", fmt::join(process.lines(), "\n")) << logs();
     return trainers;
 }
 
