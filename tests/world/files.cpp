@@ -144,7 +144,8 @@ void Files::note(Disk& disk, const base::FileStep& step) {
         case Kind::rename: {
             const std::string to(step.to);
             if (disk.unsynced.contains(path))
-                ledger_.wrong(fmt::format("{} gets its name before it is synced", to));
+                ledger_.wrong(fmt::format("{} gets its name before it is synced",
+                                          to.substr(folder_.size() + 1)));
             disk.changes.push_back({Kind::rename, to, path, fs::exists(to), contents_of(to)});
             return;
         }

@@ -88,7 +88,7 @@ void add_common_death(Random& random, Plan& plan, uint32_t workers) {
 }
 
 // Where checkpoints are written, their files have faults too, and all machines may lose their power
-// at once.
+// at once. What they find then may be damaged.
 void add_faults_of_files(Random random, Plan& plan) {
     const bool writes = std::any_of(plan.jobs.begin(), plan.jobs.end(),
                                     [](const auto& job) { return job.checkpoint_every_ms != 0; });
@@ -103,11 +103,17 @@ void add_faults_of_files(Random random, Plan& plan) {
     }
     if (random.below(3) != 0) return;
     const Duration at = uniform_of(random, milliseconds(300), plan.faulty);
-    for (uint32_t target = 0; target < plan.machines; ++target)
+    for (uint32_t target = 0; target < plan.machines; ++target) {
         plan.faults.push_back({.kind = FaultKind::machine_dies,
                                .at = at,
                                .length = length_of(random),
                                .target = target});
+        if (random.below(4) == 0)
+            plan.faults.push_back({.kind = FaultKind::disk_damages,
+                                   .at = at + milliseconds(1),
+                                   .length = {},
+                                   .target = target});
+    }
 }
 
 struct Size {

@@ -221,16 +221,19 @@ class Averager final : public Program {
     bool syncs_ = false;
 };
 
-// A parameter server: each update adds 1 to every element.
+// A parameter server: each update adds 1 to every element. A model's elements differ by what they
+// have differed by from the begin, so that no byte of a checkpoint is like another.
 class Pusher final : public Program {
   public:
     void begin(const Self& self) override {
-        model_.assign(self.job.elements, static_cast<float>(self.rank));
+        model_.resize(self.job.elements);
+        for (size_t j = 0; j < model_.size(); ++j)
+            model_[j] = static_cast<float>(self.rank) + difference(j);
     }
     std::span<float> model() override { return model_; }
     void took_model(const Self& self, const Ending& ending, Ledger& ledger) override {
         pushes_ = true;
-        if (!is_even(model_))
+        if (!is_one_model(model_))
             ledger.wrong(
                 fmt::format("{}: a torn model at iteration {}", self.name, ending.iteration));
     }
@@ -252,7 +255,7 @@ class Pusher final : public Program {
             return step;
         }
         pushes_ = true;
-        if (!is_even(result))
+        if (!is_one_model(result))
             ledger.wrong(fmt::format("{}: a torn model at step {}", self.name, step));
         const uint64_t bound = self.job.policy == protocol::Policy::bsp ? 0 : self.job.staleness;
         if (self.job.policy != protocol::Policy::asp && step + 1 > ending.slowest_clock + bound)
@@ -262,6 +265,14 @@ class Pusher final : public Program {
     }
 
   private:
+    // Whole numbers, so that sums of them and of updates are exact.
+    static float difference(size_t j) { return static_cast<float>(j * 40503 % 65536); }
+    static bool is_one_model(std::span<const float> values) {
+        for (size_t j = 0; j < values.size(); ++j)
+            if (values[j] != values[0] + difference(j)) return false;
+        return true;
+    }
+
     std::vector<float> model_;
     bool pushes_ = true;
 };

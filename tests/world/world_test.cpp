@@ -135,6 +135,15 @@ TEST_F(DiskTest, AModelIsSaidToBeLostIfNoCheckpointIsWhole) {
     EXPECT_GE(told(plan, "model-lost"), 1U);
 }
 
+TEST_F(DiskTest, ADamagedCheckpointIsNeverAModel) {
+    for (uint64_t seed = 1; seed <= 6; ++seed) {
+        Plan plan = saving(seed);
+        on_all(plan, FaultKind::machine_dies, milliseconds(1100));
+        for (int i = 0; i < 3; ++i) on_all(plan, FaultKind::disk_damages, milliseconds(1101));
+        expect_sound(plan);
+    }
+}
+
 TEST_F(DiskTest, TrainingGoesOnWhileADiskIsFullOrBroken) {
     for (const FaultKind kind : {FaultKind::disk_full, FaultKind::disk_fails}) {
         Plan plan = saving(2);
