@@ -51,7 +51,8 @@ void Serving::commit(const control::CommitView& view) {
     if (!knows_order) assigning_.reset();
     if (assigning_) tell_assigning();
     pushes_.commit(anew && !first);
-    pulls_.ask_again();
+    // A lost model begins anew with zeros, which nobody is to get.
+    if (!lost_) pulls_.ask_again();
     saving_.commit(std::move(nodes));
     const bool restored = anew && view.saved_generation != 0;
     // A worker whose request is ended here may make its next call at once.
@@ -103,13 +104,13 @@ void Serving::resume(const WorkerPtr& worker) {
 }
 
 void Serving::lose_pull(const WorkerPtr& worker) {
+    pulls_.forget(worker->rank);
     if (worker->head().verb != Verb::broadcast) {
-        pulls_.forget(worker->rank);
         job_.end_head(worker, ended_as(Outcome::stale, kLost));
         return;
     }
+    // From now on the request waits for a round.
     if (awaits_root(*worker)) return;
-    pulls_.forget(worker->rank);  // from now on the request waits for a round
     worker->state = Worker::State::idle;
     job_.port->advance(worker);
 }

@@ -154,6 +154,32 @@ TEST_F(ServedViews, ABroadcastOfALostModelWaitsAWhileForARootThatIsAway) {
     EXPECT_TRUE(job_->is_exchanging()) << "the root is back, and the round begins";
 }
 
+// Another model begins with zeros, which are nobody's.
+TEST_F(ServedViews, ABroadcastThatAskedForTheModelBeforeItWasLostDoesNotGetTheZerosOfTheNext) {
+    open();
+    worker_->newcomer = true;
+    Request called = request(Verb::broadcast, model_, 0);
+    called.root = 1;
+    called.submitted_ns = base::now_ns();
+    const uint64_t id = submit(std::move(called));
+    view_.model_begins = true;
+    view_.generation = 1;
+    commit();
+    ASSERT_EQ(told_.take<control::ServerAsked>().size(), 1U);
+    // Worker 1, the root, is lost, and with it the model.
+    view_.members = {{0, kSelf, 0, 0}};
+    view_.model_lost = true;
+    begin_another();
+    EXPECT_TRUE(told_.take<control::ServerAsked>().empty());
+    const control::ServerEntry pulled = entry(ServerStep::pull, 0);
+    tell(pulled);
+    part_comes(0, pulled.position, 0);
+    EXPECT_FALSE(port_.ended(id)) << "it waits for the root";
+    view_.members = {{0, kSelf, 0, 0}, {1, kOther, 0, 0}};
+    commit();
+    EXPECT_TRUE(job_->is_exchanging()) << "the root is back, and the round begins";
+}
+
 TEST_F(ServedViews, ABroadcastOfALostModelWhoseRootStaysAwayEnds) {
     view_.model_lost = true;
     view_.members = {{0, kSelf, 0, 0}};
