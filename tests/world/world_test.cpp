@@ -97,6 +97,24 @@ TEST_F(WorldTest, AMachineThatSleptThroughARoundHasNoResultOfIt) {
     }
 }
 
+// The root of the broadcasts is lost with a part of the model. A model begins anew with zeros,
+// which a worker must not get that has asked for the one before.
+TEST_F(WorldTest, AWorkerThatComesWhileTheModelIsLostWaitsForItsRoot) {
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+        Plan plan = calm(Family::server, seed, 4, 8);
+        plan.jobs[0].checkpoint_every_ms = 0;
+        plan.faulty = milliseconds(6500);
+        plan.faults = {{.kind = FaultKind::daemon_dies,
+                        .at = milliseconds(1000),
+                        .length = milliseconds(5500)},
+                       {.kind = FaultKind::trainer_dies,
+                        .at = milliseconds(1000),
+                        .length = milliseconds(44),
+                        .target = 6}};
+        expect_sound(plan);
+    }
+}
+
 class DiskTest : public WorldTest {
   protected:
     // A server job that saves its model five times a second.
