@@ -20,6 +20,8 @@ from pace.errors import PaceError
 from pace.options import query
 
 STOP_SECONDS = 5
+# How often it is asked whether workers that were started again wait for workers that have finished.
+ASK_SECONDS = 5
 
 
 class Worker:
@@ -29,6 +31,8 @@ class Worker:
         self.rank = rank
         self.restarts = 0
         self.code: Optional[int] = None
+        # How the process before this one ended.
+        self.code_before = 0
         self._command = command
         self._environment = environment
         self._text = b""
@@ -81,6 +85,7 @@ class Runner:
         self._workers: List[Worker] = []
         self._signal = 0
         self._kill_at: Optional[float] = None
+        self._ask_at: Optional[float] = None
         self._code = 0
 
     def run(self) -> int:
@@ -103,7 +108,8 @@ class Runner:
         return 128 + self._signal if self._signal else self._code
 
     def _step(self) -> None:
-        left = None if self._kill_at is None else max(self._kill_at - time.monotonic(), 0)
+        due = [at for at in (self._kill_at, self._ask_at) if at is not None]
+        left = max(min(due) - time.monotonic(), 0) if due else None
         for key, _ in self._selector.select(left):
             if key.data is None:
                 self._woken.recv(4096)
@@ -115,6 +121,32 @@ class Runner:
         if self._kill_at is not None and time.monotonic() >= self._kill_at:
             self._tell_all(signal.SIGKILL)
             self._kill_at = None
+        self._end_who_is_too_late()
+
+    def _end_who_is_too_late(self) -> None:
+        """Stops workers that were started again when all others had left the job: they would wait for those for ever."""
+        running = [worker for worker in self._workers if worker.code is None]
+        if self._kill_at is not None or len(running) == self._count or not all(worker.restarts for worker in running):
+            self._ask_at = None
+            return
+        now = time.monotonic()
+        if self._ask_at is not None and now >= self._ask_at and self._waits_for_all():
+            ranks = ", ".join(str(worker.rank) for worker in running)
+            _say(f"worker {ranks} was started again when the run had ended, and waits for workers that have finished: stopped")
+            self._code = self._code or running[0].code_before
+            self._stop(signal.SIGTERM)
+            self._ask_at = None
+        elif self._ask_at is None or now >= self._ask_at:
+            self._ask_at = now + ASK_SECONDS
+
+    def _waits_for_all(self) -> bool:
+        """Whether a job of this run has not started. False as well if no daemon answers."""
+        try:
+            jobs = query("status", self._environment.get("PACE_ENDPOINT", ""))["jobs"]
+        except (PaceError, KeyError):
+            return False
+        run = self._environment.get("PACE_RUN_ID")
+        return any(job["run"]["id"] == run and not job["started"] for job in jobs)
 
     def _ended(self, worker: Worker) -> None:
         # The worker's last output. A program that the worker has left behind may hold the pipe
@@ -126,12 +158,13 @@ class Runner:
         is_stopping = self._signal != 0 or self._code != 0 and not self._keep_going
         if returned != 0 and worker.restarts < self._restarts and not is_stopping:
             worker.restarts += 1
+            worker.code_before = _exit_code(returned)
             _say(f"worker {worker.rank} {_how(returned)}; start {worker.restarts} of at most {self._restarts} more")
             worker.output.close()
             worker.start()
             self._listen(worker)
             return
-        worker.code = 128 - returned if returned < 0 else returned
+        worker.code = _exit_code(returned)
         if returned != 0 and not is_stopping:
             _say(f"worker {worker.rank} {_how(returned)}{'' if self._keep_going else '; the others are stopped'}")
             self._code = self._code or worker.code
@@ -174,6 +207,10 @@ class Runner:
         else:
             self._signal = number
             self._stop(number)
+
+
+def _exit_code(returned: int) -> int:
+    return 128 - returned if returned < 0 else returned
 
 
 def _how(returned: int) -> str:

@@ -23,6 +23,18 @@ with pace.Session("started", "all-reduce") as session:
     print("end", session.info.rank, info.member_count, os.environ["LOCAL_RANK"], os.environ["PACE_ENDPOINT"], flush=True)
 """
 
+# Worker 1 dies when it and all others have left the job.
+LEAVES_AND_DIES = """
+import os, signal, pace
+with pace.Session("left", "all-reduce") as session:
+    session.barrier().wait()
+    rank = session.info.rank
+if rank == 1:
+    while pace.query("status", "")["jobs"]:
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 class Runs(unittest.TestCase):
     def setUp(self):
@@ -52,6 +64,13 @@ class Runs(unittest.TestCase):
         self.assertEqual(code, 0, output + errors)
         self.assertIn("worker 1 was ended by signal 9; start 1 of at most 2 more", errors)
         self.assertEqual(len(re.findall(r"^\[\d\] end", output, re.MULTILINE)), 3)
+
+    def test_a_worker_that_comes_again_when_the_run_has_ended_does_not_wait_for_ever(self):
+        with self.run_workers(LEAVES_AND_DIES, options=("-n", "3", "--restart", "1")) as child:
+            code, output, errors = child.end()
+        self.assertEqual(code, 137, output + errors)
+        self.assertIn("worker 1 was ended by signal 9; start 1 of at most 1 more", errors)
+        self.assertIn("worker 1 was started again when the run had ended", errors)
 
     def test_a_worker_that_fails_ends_the_run_with_its_code(self):
         script = "import os, sys\nif os.environ['RANK'] == '1': sys.exit(5)\nimport signal\nsignal.pause()\n"
