@@ -8,7 +8,8 @@
 #include "protocol/types.h"
 
 namespace pace::kernels::cuda {
-namespace {
+// A namespace without a name would put the path of this file into the plug-in (README.md).
+namespace convert_parts {
 
 using protocol::DType;
 
@@ -108,7 +109,9 @@ bool is_valid(pace_device_dtype dtype) {
            static_cast<DType>(dtype) != DType::u32;
 }
 
-}  // namespace
+}  // namespace convert_parts
+
+using namespace convert_parts;
 
 int convert(const pace_device_convert* convert, void* stream) {
     if (!is_valid(convert->from) || !is_valid(convert->to)) return cudaErrorInvalidValue;

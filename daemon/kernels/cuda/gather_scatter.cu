@@ -3,7 +3,8 @@
 #include "daemon/kernels/cuda/operations.h"
 
 namespace pace::kernels::cuda {
-namespace {
+// A namespace without a name would put the path of this file into the plug-in (README.md).
+namespace gather_scatter_parts {
 
 // The number of entries per thread. Their loads are in flight together.
 constexpr int kEach = 4;
@@ -48,7 +49,9 @@ int scatter_as(const pace_device_scatter& scatter, void* stream) {
     return queue.error();
 }
 
-}  // namespace
+}  // namespace gather_scatter_parts
+
+using namespace gather_scatter_parts;
 
 int gather(const pace_device_gather* gather, void* stream) {
     if (gather->count == 0) return cudaSuccess;

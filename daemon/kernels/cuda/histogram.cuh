@@ -50,7 +50,7 @@ __device__ inline uint64_t sampled_line(const Selection& selection, uint64_t sam
     return begin + (scattered * (end - begin) >> 32U);
 }
 
-static __global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads)
     count_sample(const __grid_constant__ Selection selection) {
     __shared__ Tables tables;
     clear_tables(tables);
@@ -143,7 +143,7 @@ __device__ Place place_of_rank(const uint32_t* counted, uint32_t rank) {
 
 // Chooses the cut of the narrow stage. The cut keeps elements as great as the sample's element of
 // the given rank. If the sample has fewer elements, the cut keeps all elements but zeros.
-static __global__ void __launch_bounds__(kScanThreads)
+__global__ void __launch_bounds__(kScanThreads)
     choose_narrow_cut(const __grid_constant__ Selection selection) {
     constexpr Digit kFirst = kDigit[0];
     State& state = *selection.state;

@@ -13,7 +13,8 @@
 #include "daemon/kernels/cuda/warp.cuh"
 
 namespace pace::kernels::cuda {
-namespace {
+// A namespace without a name would put the path of this file into the plug-in (README.md).
+namespace merge_parts {
 
 // The number of elements of both lists together.
 constexpr unsigned kTile = 1024;
@@ -212,7 +213,9 @@ bool is_valid(const pace_device_merge& merge) {
            reinterpret_cast<uintptr_t>(merge.workspace) % sizeof(uint64_t) == 0;
 }
 
-}  // namespace
+}  // namespace merge_parts
+
+using namespace merge_parts;
 
 // The workspace has two numbers for each tile and one for the end.
 size_t merge_workspace(uint64_t a_count, uint64_t b_count) {

@@ -6,7 +6,8 @@
 #include "daemon/kernels/cuda/operations.h"
 
 namespace pace::kernels::cuda {
-namespace {
+// A namespace without a name would put the path of this file into the plug-in (README.md).
+namespace plugin_parts {
 
 #define PACE_TEXT_OF(text) #text
 #define PACE_TEXT(macro) PACE_TEXT_OF(macro)
@@ -45,7 +46,9 @@ constexpr pace_device_plugin_table kTable = {
     scatter,
 };
 
-}  // namespace
+}  // namespace plugin_parts
+
+using namespace plugin_parts;
 }  // namespace pace::kernels::cuda
 
 extern "C" __attribute__((visibility("default"))) const pace_device_plugin_table*

@@ -5,7 +5,8 @@
 #include "protocol/types.h"
 
 namespace pace::kernels::cuda {
-namespace {
+// A namespace without a name would put the path of this file into the plug-in (README.md).
+namespace scatter_add_parts {
 
 // The number of entries per thread. Their loads are in flight together.
 constexpr int kEach = 4;
@@ -53,7 +54,9 @@ int add_dense(const pace_device_scatter_add& add, void* stream) {
     return sum(&both, stream);
 }
 
-}  // namespace
+}  // namespace scatter_add_parts
+
+using namespace scatter_add_parts;
 
 int scatter_add(const pace_device_scatter_add* add, void* stream) {
     if (add->count == 0 || add->length == 0) return cudaSuccess;

@@ -16,7 +16,8 @@
 #include "daemon/kernels/cuda/selection.cuh"
 
 namespace pace::kernels::cuda {
-namespace {
+// A namespace without a name would put the path of this file into the plug-in (README.md).
+namespace top_k_parts {
 
 constexpr uint64_t kCountMax = 0xFFFFFFFFU;  // indices have 32 bits
 
@@ -125,7 +126,9 @@ void queue_selection(const Selection& selection, Queue& queue) {
     queue_compaction<Stage::choose>(selection, blocks, queue);
 }
 
-}  // namespace
+}  // namespace top_k_parts
+
+using namespace top_k_parts;
 
 size_t top_k_workspace(uint64_t count, uint64_t k) {
     if (count > kCountMax || k > count) return 0;
