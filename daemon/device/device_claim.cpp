@@ -48,7 +48,9 @@ Result<UniqueFd> claim_device(const std::string& id) {
     const socklen_t length = name_of(id, name);
     PACE_TRY_ASSIGN(claim, open_socket());
     if (bind(claim.get(), reinterpret_cast<const sockaddr*>(&name), length) == 0) {
-        if (listen(claim.get(), 1) != 0) return base::make_errno_error(errno, "claim a GPU");
+        // Connections stay in the queue, since nobody accepts them. A full queue hides the owner.
+        if (listen(claim.get(), SOMAXCONN) != 0)
+            return base::make_errno_error(errno, "claim a GPU");
         return std::move(claim);
     }
     if (errno != EADDRINUSE) return base::make_errno_error(errno, "claim a GPU");

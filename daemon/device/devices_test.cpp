@@ -112,10 +112,14 @@ TEST_F(DevicesTest, APluginThatDoesNotFitIsRefusedWithTheReason) {
 TEST_F(DevicesTest, TwoProcessesOnOneGpuKnowOfEachOther) {
     const auto mine = claim_device("GPU-of-this-test");
     ASSERT_TRUE(mine);
-    const auto second = claim_device("GPU-of-this-test");
-    ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().kind, ErrorKind::taken);
-    EXPECT_NE(second.error().message.find(fmt::format("process {}", getpid())), std::string::npos);
+    // The owner is known however many ask.
+    for (int asker = 0; asker < 20; ++asker) {
+        const auto another = claim_device("GPU-of-this-test");
+        ASSERT_FALSE(another);
+        EXPECT_EQ(another.error().kind, ErrorKind::taken);
+        EXPECT_NE(another.error().message.find(fmt::format("process {}", getpid())),
+                  std::string::npos);
+    }
 }
 
 TEST_F(DevicesTest, MemoryIsClearAndOutlivesNothing) {
