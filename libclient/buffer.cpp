@@ -38,7 +38,7 @@ BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer bu
 }
 
 Result<Buffer*> BufferTable::find(BufferHandle handle) {
-    if (handle.session == 0 && handle.index == 0 && handle.generation == 0)
+    if (is_null(handle))
         return make_error(ErrorKind::handle,
                           "the buffer handle is null; make it with pace_buffer_create");
     if (handle.session != stamp_)
