@@ -51,15 +51,14 @@ int sync_if_possible(const fs::path& folder) {
     return is_impossible ? 0 : error;
 }
 
-// Makes a folder, and those above it that are not there, durably. 0, or why that failed.
+// Makes a folder, and those above it that are not there. 0, or why that failed.
 int make_folders(const fs::path& path) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) return 0;
     if (const int error = make_folders(path.parent_path()); error != 0) return error;
     const int made = base::file_step({Kind::make_folder, path.native()},
                                      [&path] { return ::mkdir(path.c_str(), 0777); });
-    if (made != 0 && errno != EEXIST) return errno;
-    return sync_if_possible(path.parent_path());
+    return made != 0 && errno != EEXIST ? errno : 0;
 }
 
 }  // namespace
@@ -90,6 +89,8 @@ Result<> CheckpointFolder::create() const {
     const auto error_of = [this](int error) {
         return folder_error(path_, {error, std::generic_category()});
     };
+    std::error_code ignored;
+    if (!fs::is_directory(job, ignored)) *names_are_durable_ = false;
     if (const int error = make_folders(job); error != 0) return error_of(error);
     if (*names_are_durable_) return {};
     for (fs::path path = job; path.has_relative_path(); path = path.parent_path())
