@@ -59,6 +59,22 @@ inline constexpr LogEvent kDaemonKeptOut{
     "Somebody connected, and was not let in for the reason given.",
     "do what the reason says, unless it was nobody of this cluster"};
 
+inline constexpr LogEvent kKeysRead{
+    "keys-read",
+    "the keys that may connect were read again",
+    "231568832b494a4cb056ae07c4db4a34",
+    LogLevel::info,
+    "Files in curve_allowed_dir have changed. Connections whose key is gone were closed.",
+    ""};
+
+inline constexpr LogEvent kKeysNotRead{
+    "keys-not-read",
+    "keys that may connect cannot be read; those read before stay",
+    "ba92003a90b449ac8a8e0be84614e474",
+    LogLevel::warning,
+    "curve_allowed_dir, or a file in it, cannot be used for the reason given.",
+    "correct the file that the reason names; it is read again at once"};
+
 inline constexpr LogEvent kDaemonRefused{
     "daemon-refused",
     "a daemon was refused",

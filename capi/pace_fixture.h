@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/temporary_folder.h"
 #include "capi/pace.h"
 #include "capi/testing/asked_session.h"
 #include "libclient/testing/fake_daemon.h"
-#include "libclient/testing/temporary_folder.h"
 
 namespace pace::capi {
 
@@ -53,7 +53,7 @@ class PaceFixture : public ::testing::Test {
         EXPECT_NE(std::string(error_.message).find(word), std::string::npos) << error_.message;
     }
 
-    client::testing::TemporaryFolder folder_;
+    base::testing::TemporaryFolder folder_;
     std::unique_ptr<FakeDaemon> daemon_;
     AskedSession asked_;
     pace_session* session_ = nullptr;

@@ -32,8 +32,12 @@ constexpr std::array kControllerSettings{
     Setting{.name = "curve_allowed_dir",
             .kind = Kind::text,
             .initial = "",
-            .help = "A folder with the public key of every daemon that may attach, one file each. "
-                    "Empty: any daemon that knows the controller's public key."},
+            .help =
+                "A folder with the public key of every daemon that may attach. NAME.public is the "
+                "key of the node NAME; `pacectl key` adds and removes them. The folder is read "
+                "again when its files change. An address off loopback needs this setting. "
+                "Empty: any daemon that knows the controller's public key may attach, under "
+                "any name."},
     Setting{.name = "insecure",
             .kind = Kind::boolean,
             .initial = "false",

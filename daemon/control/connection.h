@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "service/controller/shell/zmq/monitor.h"
+#include "service/controller/zmq/monitor.h"
 
 namespace pace::daemon::control {
 

@@ -3,7 +3,7 @@
 #include "protocol/nccl.h"
 #include "protocol/types.h"
 #include "protocol/zone.h"
-#include "service/controller/shell/zmq/endpoint.h"
+#include "service/controller/zmq/endpoint.h"
 
 namespace pace::daemon {
 

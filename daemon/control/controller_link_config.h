@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "daemon/control/connection.h"
 #include "daemon/recorder/recorder.h"
-#include "service/controller/shell/zmq/context.h"
+#include "service/controller/zmq/context.h"
 
 namespace pace::daemon {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "daemon/control/link_fixture.h"
-#include "service/controller/shell/zmq/curve_keys.h"
+#include "service/controller/zmq/curve_keys.h"
 
 namespace pace::daemon {
 namespace {

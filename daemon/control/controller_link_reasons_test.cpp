@@ -11,8 +11,8 @@
 #include "daemon/control/link_fixture.h"
 #include "protocol/control_codec.h"
 #include "protocol/version.h"
-#include "service/controller/shell/zmq/curve_keys.h"
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/zmq/curve_keys.h"
+#include "service/controller/zmq/socket.h"
 
 namespace pace::daemon {
 namespace {

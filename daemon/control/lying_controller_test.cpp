@@ -6,7 +6,7 @@
 #include "daemon/control/link_fixture.h"
 #include "protocol/control_codec.h"
 #include "protocol/version.h"
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/zmq/socket.h"
 
 namespace pace::daemon {
 namespace {

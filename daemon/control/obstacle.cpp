@@ -149,7 +149,7 @@ std::string Obstacle::words_of_keys(Kind kind) const {
     if (kind == Kind::refused)
         return fmt::format(
             "it does not let the key of {} in; copy the .public file beside it into "
-            "the controller's curve_allowed_dir, and start the controller again",
+            "the controller's curve_allowed_dir (`pacectl key add`)",
             config_.secret_key_file);
     if (kind == Kind::key)
         return fmt::format(

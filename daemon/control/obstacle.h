@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "daemon/control/controller_link_config.h"
 #include "daemon/control/reach_probe.h"
-#include "service/controller/shell/zmq/monitor.h"
+#include "service/controller/zmq/monitor.h"
 
 namespace pace::daemon::control {
 

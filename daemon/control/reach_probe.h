@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/background_thread.h"
-#include "service/controller/shell/zmq/endpoint.h"
+#include "service/controller/zmq/endpoint.h"
 
 namespace pace::daemon::control {
 

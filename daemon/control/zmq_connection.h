@@ -7,9 +7,9 @@
 
 #include "base/event_loop.h"
 #include "daemon/control/connection.h"
-#include "service/controller/shell/zmq/context.h"
-#include "service/controller/shell/zmq/curve_keys.h"
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/zmq/context.h"
+#include "service/controller/zmq/curve_keys.h"
+#include "service/controller/zmq/socket.h"
 
 namespace pace::daemon::control {
 

@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/temporary_folder.h"
 #include "libclient/session.h"
 #include "libclient/testing/fake_daemon.h"
-#include "libclient/testing/temporary_folder.h"
 
 namespace pace::client::testing {
 
@@ -97,7 +97,7 @@ class SessionFixture : public ::testing::Test {
                kind_of(end.entry.error_kind) == base::ErrorKind::unavailable;
     }
 
-    TemporaryFolder folder_;
+    base::testing::TemporaryFolder folder_;
     std::unique_ptr<FakeDaemon> daemon_;
 };
 

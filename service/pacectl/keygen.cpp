@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "service/controller/shell/zmq/curve_keys.h"
+#include "service/controller/zmq/curve_keys.h"
 #include "service/pacectl/commands.h"
 #include "service/pacectl/exit_code.h"
 #include "service/pacectl/key_files.h"

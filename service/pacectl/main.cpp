@@ -11,6 +11,7 @@
 #include "service/pacectl/commands.h"
 #include "service/pacectl/exit_code.h"
 #include "service/pacectl/job_flags.h"
+#include "service/pacectl/key.h"
 #include "service/pacectl/mistypes.h"
 #include "service/pacectl/node.h"
 #include "service/pacectl/otlp_target.h"
@@ -66,6 +67,7 @@ struct Commands {
     CLI::App* doctor = nullptr;
     CLI::App* keygen = nullptr;
     std::unique_ptr<pacectl::NodeCommand> node;
+    std::unique_ptr<pacectl::KeyCommand> key;
 };
 
 void add_top_flags(CLI::App& command, pacectl::TopOptions& options) {
@@ -232,12 +234,14 @@ Commands declare(CLI::App& app, Arguments& arguments) {
     add_doctor_flags(*commands.doctor, arguments.doctor);
     commands.keygen = app.add_subcommand("keygen", "A key pair for the control plane.");
     add_keygen_flags(*commands.keygen, arguments.keygen);
+    commands.key = std::make_unique<pacectl::KeyCommand>(app);
     return commands;
 }
 
 int run(const Commands& commands, const Arguments& arguments) {
     const bool json = arguments.json;
     if (commands.keygen->parsed()) return pacectl::generate_keys(arguments.keygen);
+    if (commands.key->is_parsed()) return commands.key->run();
     if (commands.options->parsed()) return pacectl::list_options(json);
     if (commands.record->parsed())
         return pacectl::write_recording(arguments.endpoint, arguments.record);

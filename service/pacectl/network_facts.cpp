@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
-#include "service/controller/shell/zmq/endpoint.h"
+#include "service/controller/zmq/endpoint.h"
 
 namespace pace::pacectl {
 

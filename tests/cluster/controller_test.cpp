@@ -45,12 +45,12 @@ class Curve : public testing::Test {
     void SetUp() override {
         std::string pattern = std::filesystem::temp_directory_path() / "pace-keys-XXXXXX";
         folder_ = mkdtemp(pattern.data());
-        for (const char* name : {"controller", "node", "intruder"}) {
+        for (const char* name : {"controller", "node", "node1", "intruder"}) {
             Process keygen({PACECTL, "keygen", path(name)}, path("keygen.log"));
             ASSERT_EQ(keygen.wait(soon()), 0);
         }
         std::filesystem::create_directory(path("allowed"));
-        std::filesystem::copy_file(path("node.public"), path("allowed/node.public"));
+        std::filesystem::copy_file(path("node.public"), path("allowed/@node.public"));
     }
     void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -126,6 +126,57 @@ TEST_F(Curve, DaemonsWithoutAKnownKeyServeNobodyAndDisturbNobodyAndBothSidesSayW
     friendly.add_floats(10, 1);
     friendly.finish(friendly.reduce());
     EXPECT_EQ(cluster.pacectl(0, {"status"}).find("guest"), std::string::npos);
+}
+
+TEST_F(Curve, ADaemonMayOnlyBeTheNodeWhoseKeyItHas) {
+    Cluster cluster(with_keys(1));
+    std::filesystem::copy_file(path("node1.public"), path("allowed/node1.public"));
+    ASSERT_TRUE(cluster.wait_until_said("controller", "were read again", 1, soon()));
+    struct Wrong {
+        std::string key;
+        std::string name;
+        std::string both_say;
+    };
+    const std::vector<Wrong> wrong{{"node1", "guest", "its key is that of node node1"},
+                                   {"node", "node1", "node node1 has a key of its own"}};
+    for (const auto& [key, name, both_say] : wrong) {
+        std::vector<std::string> arguments = guest_of(cluster, path("guest.sock"), keys_of(key));
+        arguments.insert(arguments.end(), {"--name", name});
+        Process guest(arguments, cluster.directory() + "/guest.log");
+        ASSERT_TRUE(guest.wait_for("ready", soon())) << cluster.logs();
+        EXPECT_TRUE(cluster.wait_until_said("guest", both_say, 1, soon())) << cluster.logs();
+        EXPECT_TRUE(cluster.wait_until_said("controller", both_say, 1, soon())) << cluster.logs();
+        EXPECT_EQ(cluster.pacectl(0, {"status"}).find(name), std::string::npos);
+    }
+    std::vector<std::string> arguments = guest_of(cluster, path("guest.sock"), keys_of("node1"));
+    arguments.insert(arguments.end(), {"--name", "node1"});
+    Process right(arguments, cluster.directory() + "/guest.log");
+    const Worker worker({.endpoint = "unix:" + path("guest.sock"), .connect_ms = 60'000});
+    EXPECT_EQ(worker.opened(), PACE_OK) << worker.complaint();
+}
+
+TEST_F(Curve, AKeyThatIsRemovedEndsItsConnectionsAndTheOthersGoOn) {
+    std::filesystem::copy_file(path("node1.public"), path("allowed/node1.public"));
+    Cluster::Options options = with_keys(1);
+    Cluster cluster(options);
+    std::vector<std::string> arguments = guest_of(cluster, path("guest.sock"), keys_of("node1"));
+    arguments.insert(arguments.end(), {"--name", "node1"});
+    Process second(arguments, cluster.directory() + "/guest.log");
+    {
+        Worker there({.endpoint = "unix:" + path("guest.sock"), .rank = 1, .world = 2});
+        Worker here({.endpoint = cluster.endpoint(0), .rank = 0, .world = 2});
+        ASSERT_EQ(here.opened(), PACE_OK) << here.complaint();
+        ASSERT_EQ(there.opened(), PACE_OK) << there.complaint();
+        std::filesystem::remove(path("allowed/node1.public"));
+        EXPECT_TRUE(cluster.wait_until_said("controller", "its key was removed or replaced", 1,
+                                            within(std::chrono::seconds(10))))
+            << cluster.logs();
+        // ZeroMQ connects again, and is refused at the door.
+        EXPECT_TRUE(cluster.wait_until_said("guest", "does not let the key of", 1, soon()))
+            << cluster.logs();
+        here.add_floats(10, 1);
+        here.finish(here.reduce());
+    }
 }
 
 }  // namespace

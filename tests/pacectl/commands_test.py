@@ -267,6 +267,43 @@ class Keys(unittest.TestCase):
         self.run_pacectl("keygen", self.folder / "a")
         self.assertIn("keys are never replaced", self.run_pacectl("keygen", self.folder / "a", code=NO).stderr)
 
+    def test_keys_that_may_connect_are_added_listed_and_removed(self):
+        flags = ("--folder", self.folder / "allowed")
+        self.assertIn("curve_allowed_dir", self.run_pacectl("key", "list", *flags, code=WRONG_USE).stderr)
+        (self.folder / "allowed").mkdir()
+        self.assertEqual(self.run_pacectl("key", "list", *flags).stdout, "no keys\n")
+        for name in ("a", "b"):
+            self.run_pacectl("keygen", self.folder / name)
+        self.run_pacectl("key", "add", "node-1", self.folder / "a.public", *flags)
+        text = (self.folder / "b.public").read_text().strip()
+        said = self.run_pacectl("key", "add", "@rack", text, "--users", "1000-1999", *flags)
+        self.assertIn("with users: 1000-1999", said.stdout)
+        self.assertRegex(self.run_pacectl("key", "list", *flags).stdout, rf"(?s)@rack +1000-1999 .*\nnode-1 +all ")
+        self.assertEqual(stat.S_IMODE((self.folder / "allowed/node-1.public").stat().st_mode), 0o644)
+        self.run_pacectl("key", "remove", "node-1", *flags)
+        self.assertIn("no ", self.run_pacectl("key", "remove", "node-1", *flags, code=NO).stderr)
+        self.assertEqual(sorted(path.name for path in (self.folder / "allowed").iterdir()), ["@rack.public", "@rack.users"])
+
+    def test_a_key_is_never_taken_for_another_nodes_or_for_a_secret(self):
+        allowed = self.folder / "allowed"
+        allowed.mkdir()
+        flags = ("--folder", allowed)
+        for name in ("a", "b"):
+            self.run_pacectl("keygen", self.folder / name)
+        self.run_pacectl("key", "add", "node-1", self.folder / "a.public", "--users", "0", *flags)
+        for arguments, code, words in (
+            (("node-2", self.folder / "a.public"), NO, "that key is node-1's"),
+            (("node-1", self.folder / "b.public"), NO, "--replace"),
+            (("node-2", self.folder / "b.secret"), WRONG_USE, "stays on its node"),
+            (("node-2", "nonsense"), WRONG_USE, "neither a file nor a public key"),
+            (("../node", self.folder / "b.public"), WRONG_USE, "no node's name"),
+            (("node-2", self.folder / "b.public", "--users", "ann"), WRONG_USE, "--users ann"),
+        ):
+            self.assertIn(words, self.run_pacectl("key", "add", *arguments, *flags, code=code).stderr)
+        self.assertEqual(sorted(path.name for path in allowed.iterdir()), ["node-1.public", "node-1.users"])
+        self.run_pacectl("key", "add", "node-1", self.folder / "b.public", "--replace", *flags)
+        self.assertEqual([path.name for path in allowed.iterdir()], ["node-1.public"], "its users are all again")
+
     def test_doctor_fixes_keys_and_nothing_else(self):
         with Cluster(BUILD) as cluster:
             self.run_pacectl("keygen", self.folder / "node")

@@ -147,6 +147,21 @@ class Schemas(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.refuses_what_it_does_not_name("keygen", self.cluster.document("keygen", f"{folder}/node"))
 
+    def test_keys(self):
+        with tempfile.TemporaryDirectory() as folder:
+            key = self.cluster.document("keygen", f"{folder}/pair")["key"]
+            (pathlib.Path(folder) / "allowed").mkdir()
+            flags = ("--folder", f"{folder}/allowed")
+            added = self.cluster.document("key", "add", "node-1", f"{folder}/pair.public", "--users", "1000-1999,0", *flags)
+            self.assertEqual(added, {"name": "node-1", "key": key, "added": True})
+            self.refuses_what_it_does_not_name("key-changed", added)
+            keys = self.cluster.document("key", "list", *flags)
+            self.assertEqual(keys, {"keys": [{"name": "node-1", "users": "1000-1999,0", "key": key}], "problems": []})
+            self.refuses_what_it_does_not_name("key-list", keys)
+            removed = self.cluster.document("key", "remove", "node-1", *flags)
+            self.assertEqual(removed, {"name": "node-1", "key": None, "added": False})
+            self.refuses_what_it_does_not_name("key-changed", removed)
+
     def test_changes(self):
         lines = self.cluster.pacectl("watch", "--json", "--timeout", 0.3).splitlines()
         self.assertGreater(len(lines), 4)

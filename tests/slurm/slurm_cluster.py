@@ -131,7 +131,7 @@ class Cluster:
         (keys / "allowed").mkdir(parents=True)
         for owner in ("controller", "node"):
             run(self.scratch / "bin/pacectl", "keygen", keys / owner, env=self.environment)
-        shutil.copy(keys / "node.public", keys / "allowed")
+        shutil.copy(keys / "node.public", keys / "allowed/@node.public")
         run("chown", "-R", "pace:pace", keys)
         controller = as_user("pace", "pace-controller", "--listen", f"tcp://{address}:0", "--journal", "", "--curve-secret-file",
                              keys / "controller.secret", "--curve-allowed-dir", keys / "allowed")

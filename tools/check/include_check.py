@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "transports": {"base"},
     # The daemon of a single machine runs the controller in its own process.
     "daemon": {"base", "protocol", "settings", "transports", "daemon", "service/controller/shell",
+               "service/controller/zmq",
                "service/controller/core", "service/controller/web", "service/http",
                "service/metrics"},
     "daemon/device": {"base"},
@@ -61,6 +62,8 @@ MAY_INCLUDE = {
     "service/controller/core": {"base", "protocol/options", "protocol/control_messages.h",
                                 "service/controller/policies"},
     "service/controller/policies": {"base", "protocol/options", "service/controller/core"},
+    "service/controller/zmq": {"base"},
+    "service/controller/keys": {"base", "protocol/options", "service/controller/zmq"},
     "service/controller/shell": {"base", "protocol", "settings", "service/controller",
                                  "service/http"},
     "service/controller/web": {"base", "service/controller/shell", "service/http", "service/page",
@@ -68,8 +71,8 @@ MAY_INCLUDE = {
     "service/http": {"base", "settings"},
     "service/page": {"base", "service/http"},
     "service/metrics": {"base", "service/http"},
-    "service/pacectl": {"base", "protocol", "libclient", "service/controller/shell/zmq",
-                        "service/metrics"},
+    "service/pacectl": {"base", "protocol", "libclient", "service/controller/zmq",
+                        "service/controller/keys", "service/metrics"},
     "service/simulator": {"base", "protocol/static_groups.h", "settings", "service/controller/core",
                           "service/pacectl/columns.h", "service/pacectl/nearest.h"},
     "examples": {"capi/pace.h", "pace.h", "bindings"},
@@ -78,7 +81,7 @@ MAY_INCLUDE = {
 
 # Headers from outside the tree that only these folders may use.
 RESTRICTED = [
-    (r"zmq\.h(pp)?$", ("daemon/control", "service/controller/shell", "service/pacectl/keygen",
+    (r"zmq\.h(pp)?$", ("daemon/control", "service/controller/zmq", "service/pacectl/keygen",
                        "tests", "bench")),
     (r"(ucp|uct|ucs)/", ("transports/ucx", "bench", "tests")),
     (r"toml\+\+/", ("settings",)),

@@ -25,6 +25,7 @@ struct Attachment {
     uint64_t number = 0;
     std::string name;
     std::string host;
+    std::string key;  // of its connection, as in rights.h
     uint64_t generation = 0;
     uint32_t version = 0;  // of the protocol used with this daemon
     base::TimePoint heard{};

@@ -6,8 +6,13 @@ namespace pace::controller {
 namespace {
 
 Attachment attachment(const char* route, uint64_t number, const char* name = "a") {
-    return {
-        .route = route, .number = number, .name = name, .host = "h", .generation = 1, .heard = {}};
+    return {.route = route,
+            .number = number,
+            .name = name,
+            .host = "h",
+            .key = {},
+            .generation = 1,
+            .heard = {}};
 }
 
 TEST(Attachments, BothTheNumberAndTheConnectionMustMatch) {

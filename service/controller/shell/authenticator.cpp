@@ -3,8 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
+#include <optional>
 #include <utility>
 
 #include "base/controller_events.h"
@@ -30,45 +29,23 @@ std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-base::Result<std::set<std::string>> read_keys(const std::string& folder) {
-    std::set<std::string> keys;
-    std::error_code error;
-    std::filesystem::directory_iterator entries(folder, error);
-    if (error)
-        return base::make_error(base::ErrorKind::invalid, "curve_allowed_dir {}: {}", folder,
-                                error.message());
-    for (const auto& entry : entries) {
-        if (entry.path().extension() != ".public") continue;
-        PACE_TRY_ASSIGN(key, control_zmq::PublicKey::read(entry.path().string()));
-        keys.insert(key.z85());
-    }
-    if (keys.empty())
-        return base::make_error(base::ErrorKind::invalid,
-                                "curve_allowed_dir {} holds no *.public file, so no daemon could "
-                                "attach; copy the daemons' public keys there",
-                                folder);
-    return keys;
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Authenticator>> Authenticator::create(
-    base::EventLoop& loop, std::shared_ptr<control_zmq::Context> context,
-    const std::string& keys_folder) {
-    PACE_TRY_ASSIGN(keys, read_keys(keys_folder));
+    base::EventLoop& loop, std::shared_ptr<control_zmq::Context> context, const Rights& rights) {
     PACE_TRY_ASSIGN(socket, control_zmq::Socket::create(std::move(context),
                                                         control_zmq::SocketType::router, 4096, {}));
     PACE_TRY(socket.bind("inproc://zeromq.zap.01"));
     std::unique_ptr<Authenticator> authenticator(
-        new Authenticator(loop, std::move(socket), std::move(keys)));
+        new Authenticator(loop, std::move(socket), rights));
     PACE_TRY(loop.watch(authenticator->socket_.fd(), EPOLLIN, [](uint32_t) {}));
     loop.add_poller(authenticator.get());
     return authenticator;
 }
 
 Authenticator::Authenticator(base::EventLoop& loop, control_zmq::Socket socket,
-                             std::set<std::string> allowed)
-    : loop_(loop), socket_(std::move(socket)), allowed_(std::move(allowed)) {}
+                             const Rights& rights)
+    : loop_(loop), socket_(std::move(socket)), rights_(rights) {}
 
 Authenticator::~Authenticator() {
     loop_.remove_poller(this);
@@ -88,41 +65,37 @@ bool Authenticator::arm() {
     return !socket_.readable();
 }
 
-void Authenticator::say_denied(std::string_view address, const std::string& key) {
+void Authenticator::say_denied(std::string_view address, const std::string& key,
+                               const std::string& because) {
     ++denied_;
     const uint64_t times = repeated_.is_due(key, base::now());
     if (times == 0) return;
     base::log_event(base::events::kDaemonKeptOut,
-                    {{"from", address},
-                     {"because",
-                      "its key is not in curve_allowed_dir; copy that daemon's "
-                      ".public file there, and start this controller again"},
-                     {"key", key},
-                     {"times", times}});
+                    {{"from", address}, {"because", because}, {"key", key}, {"times", times}});
 }
 
 void Authenticator::answer() {
     if (message_.count != kRequestFrames) return;
     const auto& frames = message_.frames;
-    bool allowed = text_of(frames[kDomain]) == kZapDomain &&
-                   text_of(frames[kMechanism]) == "CURVE" &&
-                   frames[kCredentials].size() == control_zmq::KeyBytes{}.size();
     std::string key;
-    if (allowed) {
+    std::optional<base::Error> refusal =
+        base::make_error(base::ErrorKind::denied, "it has no CURVE key");
+    if (text_of(frames[kDomain]) == kZapDomain && text_of(frames[kMechanism]) == "CURVE" &&
+        frames[kCredentials].size() == control_zmq::KeyBytes{}.size()) {
         control_zmq::KeyBytes bytes{};
         std::copy(frames[kCredentials].begin(), frames[kCredentials].end(), bytes.begin());
         key = control_zmq::PublicKey(bytes).z85();
-        allowed = allowed_.contains(key);
+        refusal = rights_.refusal(key);
     }
-    if (!allowed) say_denied(text_of(frames[kAddress]), key);
+    if (refusal) say_denied(text_of(frames[kAddress]), key, refusal->message);
     const std::array<std::span<const std::byte>, 8> reply{
         frames[0],
         {},
         bytes_of("1.0"),
         frames[kRequestId],
-        bytes_of(allowed ? "200" : "400"),
-        bytes_of(allowed ? "OK" : "key not in curve_allowed_dir"),
-        {},
+        bytes_of(refusal ? "400" : "200"),
+        bytes_of(refusal ? "key not in curve_allowed_dir" : "OK"),
+        bytes_of(key),
         {}};
     socket_.send_all(reply);
 }

@@ -6,13 +6,13 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
 
 #include "base/event_loop.h"
 #include "base/repeated.h"
 #include "base/result.h"
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/keys/rights.h"
+#include "service/controller/zmq/socket.h"
 
 namespace pace::controller {
 
@@ -20,29 +20,26 @@ inline constexpr std::string_view kZapDomain = "pace-controller";
 
 class Authenticator final : private base::Poller {
   public:
-    // Reads every *.public file of the folder. An unreadable file is an error: skipping the file
-    // would lock its daemon out silently.
+    // `rights` outlive the authenticator, and may change meanwhile.
     static base::Result<std::unique_ptr<Authenticator>> create(
-        base::EventLoop& loop, std::shared_ptr<control_zmq::Context> context,
-        const std::string& keys_folder);
+        base::EventLoop& loop, std::shared_ptr<control_zmq::Context> context, const Rights& rights);
     ~Authenticator() override;
     Authenticator(const Authenticator&) = delete;
     Authenticator& operator=(const Authenticator&) = delete;
 
-    size_t keys() const { return allowed_.size(); }
     uint64_t denied() const { return denied_; }
 
   private:
-    Authenticator(base::EventLoop& loop, control_zmq::Socket socket, std::set<std::string> allowed);
+    Authenticator(base::EventLoop& loop, control_zmq::Socket socket, const Rights& rights);
 
     bool poll() override;
     bool arm() override;
     void answer();
-    void say_denied(std::string_view address, const std::string& key);
+    void say_denied(std::string_view address, const std::string& key, const std::string& because);
 
     base::EventLoop& loop_;
     control_zmq::Socket socket_;
-    std::set<std::string> allowed_;  // Z85
+    const Rights& rights_;
     control_zmq::Socket::Message message_;
     uint64_t denied_ = 0;
     base::Repeated repeated_;

@@ -10,18 +10,17 @@
 #include "base/random.h"
 #include "protocol/control_codec.h"
 #include "service/controller/core/status.h"
-#include "service/controller/shell/authenticator.h"
 #include "service/controller/shell/awake_clock.h"
 #include "service/controller/shell/dispatcher.h"
-#include "service/controller/shell/doorkeeper.h"
+#include "service/controller/shell/door.h"
 #include "service/controller/shell/events_json.h"
 #include "service/controller/shell/journal.h"
 #include "service/controller/shell/journal_watch.h"
 #include "service/controller/shell/listen_policy.h"
 #include "service/controller/shell/note_log.h"
 #include "service/controller/shell/status_json.h"
-#include "service/controller/shell/zmq/endpoint.h"
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/zmq/endpoint.h"
+#include "service/controller/zmq/socket.h"
 
 namespace pace::controller {
 
@@ -79,9 +78,9 @@ struct ControllerServer::State final : Outlet {
         : loop(event_loop),
           clock(base::now_through_sleep()),
           config(given),
-          doorkeeper(!given.curve_secret_file.empty()),
+          door(event_loop, config, [this] { rights_changed(); }),
           socket(std::move(bound)),
-          dispatcher(dispatcher_options(given), base::random_token, *this) {}
+          dispatcher(dispatcher_options(given), base::random_token, *this, door.rights()) {}
 
     base::Result<> recover();
     base::Result<> listen();
@@ -93,7 +92,7 @@ struct ControllerServer::State final : Outlet {
     }
     void schedule();
     void pulse();
-    void look_at_the_door();
+    void rights_changed();
 
     bool send(std::string_view route, std::span<const std::byte> bytes) override {
         return socket.send(route, bytes) == control_zmq::Sent::done;
@@ -115,8 +114,7 @@ struct ControllerServer::State final : Outlet {
     base::EventLoop& loop;
     AwakeClock clock;
     const ControllerConfig config;
-    std::unique_ptr<Authenticator> authenticator;  // before the socket that uses it
-    Doorkeeper doorkeeper;
+    Door door;  // before the socket that asks it
     control_zmq::Socket socket;
     std::unique_ptr<Journal> journal;
     EventRing events;
@@ -154,16 +152,7 @@ base::Result<std::unique_ptr<ControllerServer>> ControllerServer::create(
                                                         protocol::kToControllerBytesMax, kQueues));
     auto state = std::make_unique<State>(loop, config, std::move(socket));
     PACE_TRY(state->recover());
-    if (!config.curve_secret_file.empty()) {
-        PACE_TRY_ASSIGN(secret, control_zmq::SecretKey::read(config.curve_secret_file));
-        PACE_TRY(state->socket.serve_curve(secret));
-        if (!config.curve_allowed_dir.empty()) {
-            PACE_TRY_ASSIGN(authenticator,
-                            Authenticator::create(loop, context, config.curve_allowed_dir));
-            state->authenticator = std::move(authenticator);
-            PACE_TRY(state->socket.set_zap_domain(kZapDomain));
-        }
-    }
+    PACE_TRY(state->door.open(context, state->socket));
     PACE_TRY(state->socket.watch_connections());
     state->socket.monitor()->set_connections_max(
         std::min<uint64_t>(config.connections_max, open_files_max() / 2));
@@ -277,13 +266,9 @@ void ControllerServer::State::note_journal() {
     note({journal_failed, journal_failed ? "journal-failed" : "journal-written", text, {}, true});
 }
 
-void ControllerServer::State::look_at_the_door() {
-    while (const auto event = socket.monitor()->next()) {
-        if (const auto line = doorkeeper.on_event(*event, base::now()))
-            base::log_event(
-                base::events::kDaemonKeptOut,
-                {{"from", line->from}, {"because", line->because}, {"times", line->times}});
-    }
+void ControllerServer::State::rights_changed() {
+    dispatcher.rights_changed(now());
+    schedule();
 }
 
 std::string ControllerServer::State::status_json() const {
@@ -316,7 +301,7 @@ ControllerServer::~ControllerServer() {
 bool ControllerServer::poll() {
     State& state = *state_;
     state.now();
-    state.look_at_the_door();
+    state.door.look();
     int taken = 0;
     size_t bytes = 0;
     while (taken < kBatch && bytes < kBatchBytes && state.socket.receive(state.message)) {
@@ -327,9 +312,10 @@ bool ControllerServer::poll() {
             state.dispatcher.receive_malformed();
             continue;
         }
+        state.door.heard(state.message);
         state.dispatcher.receive(
             {reinterpret_cast<const char*>(frames[0].data()), frames[0].size()}, frames[1],
-            state.now());
+            state.now(), state.message.key);
     }
     if (taken > 0) state.schedule();
     return taken > 0;

@@ -15,7 +15,7 @@
 #include "base/event_loop.h"
 #include "base/result.h"
 #include "service/controller/shell/controller_config.h"
-#include "service/controller/shell/zmq/context.h"
+#include "service/controller/zmq/context.h"
 
 namespace pace::controller {
 

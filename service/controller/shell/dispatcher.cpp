@@ -32,10 +32,12 @@ uint32_t version_with(const Hello& hello) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet)
+Dispatcher::Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet,
+                       const Rights& rights)
     : options_(options),
       core_(options.core, make_token),
       outlet_(outlet),
+      rights_(rights),
       status_window_(make_token),
       recordings_(make_token) {}
 
@@ -48,8 +50,13 @@ void Dispatcher::replay_finished(TimePoint now) {
 }
 
 void Dispatcher::receive(std::string_view route, std::span<const std::byte> bytes_untrusted,
-                         TimePoint now) {
+                         TimePoint now, std::string_view key) {
     ++counters_.received;
+    if (rights_.refusal(key)) {
+        ++counters_.without_right;
+        return;
+    }
+    key_ = key;
     const auto verified = protocol::verify_envelope(bytes_untrusted);
     if (!verified) {
         ++counters_.malformed;
@@ -132,6 +139,7 @@ void Dispatcher::on_hello(std::string_view route, const wire::Envelope& envelope
                            .number = envelope.attachment(),
                            .name = hello->name,
                            .host = hello->host,
+                           .key = std::string(key_),
                            .generation = hello->generation,
                            .version = version_with(*hello),
                            .heard = now};
@@ -146,6 +154,7 @@ std::optional<base::Error> Dispatcher::refusal_of(const base::Result<Hello>& hel
     if (attachment == 0)
         return base::make_error(base::ErrorKind::invalid,
                                 "a hello needs an attachment number other than 0");
+    if (auto refusal = rights_.refusal_of_name(key_, hello->name)) return refusal;
     return name_conflict(*hello, now);
 }
 
@@ -190,7 +199,9 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
         return;
     }
     apply(NodeHeard{node}, now);
-    if (const auto refusal = refused_for_disk(**event)) {
+    auto refusal = refused_for_user(**event, node);
+    if (!refusal) refusal = refused_for_disk(**event);
+    if (refusal) {
         tell(node, JoinRefused{request_of(envelope).value_or(0), *refusal});
         return;
     }

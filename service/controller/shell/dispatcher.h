@@ -1,9 +1,9 @@
 // Dispatcher: the control protocol around the core.
 //
-// It decides who may speak (hello, attachment, version, name), converts messages into events of the
-// core, and sends the core's actions to the attached daemons. It uses no socket and no clock: the
-// caller passes bytes and the time, and bytes go to the Outlet. So tests can try millions of
-// hostile messages.
+// It decides who may speak (hello, attachment, version, name, key), converts messages into events
+// of the core, and sends the core's actions to the attached daemons. It uses no socket and no
+// clock: the caller passes bytes and the time, and bytes go to the Outlet. So tests can try
+// millions of hostile messages.
 //
 // If a message cannot be sent, the daemon and the core would disagree from then on. Therefore the
 // node is declared lost, and its daemon, if alive, says hello again.
@@ -19,6 +19,7 @@
 #include "base/repeated.h"
 #include "protocol/control_codec.h"
 #include "service/controller/core/core.h"
+#include "service/controller/keys/rights.h"
 #include "service/controller/shell/attachments.h"
 #include "service/controller/shell/message_reader.h"
 #include "service/controller/shell/outlet.h"
@@ -46,21 +47,30 @@ class Dispatcher {
         uint64_t undeliverable = 0;
         // Status requests from connections that have not read the earlier replies.
         uint64_t unread = 0;
+        // Messages of connections whose key has been removed.
+        uint64_t without_right = 0;
     };
 
-    Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet);
+    // `rights` outlive the dispatcher, and may change: then call rights_changed().
+    Dispatcher(const Options& options, uint64_t (*make_token)(), Outlet& outlet,
+               const Rights& rights = Rights::of_everyone());
 
     // As in Core; call replay functions before all others.
     base::Result<> replay(std::span<const std::byte> record);
     void replay_finished(TimePoint now);
 
-    // Handles one message from a connection. At worst a message is counted and dropped.
-    void receive(std::string_view route, std::span<const std::byte> bytes_untrusted, TimePoint now);
+    // Handles one message from a connection. At worst a message is counted and dropped. `key` is
+    // the connection's, as in rights.h.
+    void receive(std::string_view route, std::span<const std::byte> bytes_untrusted, TimePoint now,
+                 std::string_view key = {});
 
     // Counts a message that is not one envelope.
     void receive_malformed() { ++counters_.malformed; }
 
     void tick(TimePoint now);
+
+    // Loses every node whose daemon's key may not be that node any more.
+    void rights_changed(TimePoint now);
 
     // Called when this process did not run for so long that daemons may have given it up. Detaches
     // all nodes and tells their daemons; the core restarts from its hard state. So this is handled
@@ -82,6 +92,7 @@ class Dispatcher {
                   TimePoint now);
     std::optional<base::Error> refusal_of(const base::Result<Hello>& hello, uint64_t attachment,
                                           TimePoint now);
+    std::optional<base::Error> refused_for_user(const Event& event, NodeId node) const;
     std::optional<base::Error> name_conflict(const Hello& hello, TimePoint now);
     void answer_status(std::string_view route, const protocol::control::Envelope& envelope,
                        const protocol::control::StatusRequest& request, TimePoint now);
@@ -120,6 +131,8 @@ class Dispatcher {
     const Options options_;
     Core core_;
     Outlet& outlet_;
+    const Rights& rights_;
+    std::string_view key_;  // of the message at hand
     StatusWindow status_window_;
     RecordingRelay recordings_;
     Attachments attachments_;

@@ -1,6 +1,6 @@
 #include "service/controller/shell/listen_policy.h"
 
-#include "service/controller/shell/zmq/endpoint.h"
+#include "service/controller/zmq/endpoint.h"
 
 namespace pace::controller {
 
@@ -36,6 +36,13 @@ base::Result<std::string> listenable(std::string_view endpoint, const Controller
                                 "{} can be reached from other machines and would be open to all of "
                                 "them; make keys with `pacectl keygen` and set curve_secret_file, "
                                 "or set insecure = true on a closed network",
+                                endpoint);
+    if (reach != Reach::loopback && config.curve_allowed_dir.empty() && !config.insecure)
+        return base::make_error(base::ErrorKind::denied,
+                                "{} can be reached from other machines, and without a list of keys "
+                                "whoever knows this controller's public key could attach; put the "
+                                "nodes' public keys into a folder (`pacectl key add`) and name it "
+                                "as curve_allowed_dir, or set insecure = true on a closed network",
                                 endpoint);
     if (parsed.host.find(':') != std::string::npos) parsed.host = "[" + parsed.host + "]";
     return fmt::format("{}{}:{}", kTcp, parsed.host, parsed.port);

@@ -31,6 +31,19 @@ TEST(ListenPolicy, OffLoopbackNeedsKeysOrTheWordInsecure) {
     EXPECT_TRUE(listenable("tcp://10.0.0.1:7411", config));
     config.insecure = false;
     config.curve_secret_file = "/some/key";
+    config.curve_allowed_dir = "/some/keys";
+    EXPECT_TRUE(listenable("tcp://10.0.0.1:7411", config));
+}
+
+TEST(ListenPolicy, OffLoopbackTheKeysThatMayConnectAreListed) {
+    ControllerConfig config;
+    config.curve_secret_file = "/some/key";
+    const auto refused = listenable("tcp://10.0.0.1:7411", config);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, base::ErrorKind::denied);
+    EXPECT_NE(refused.error().message.find("curve_allowed_dir"), std::string::npos);
+    EXPECT_TRUE(listenable("tcp://127.0.0.1:7411", config));
+    config.insecure = true;
     EXPECT_TRUE(listenable("tcp://10.0.0.1:7411", config));
 }
 

@@ -8,14 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
-#include "service/controller/shell/zmq/context.h"
+#include "service/controller/zmq/context.h"
 
 namespace pace::control_zmq {
 
@@ -50,6 +50,11 @@ class Monitor {
     // The next event; none if there is none.
     std::optional<ConnectionEvent> next();
 
+    // Closes an accepted connection, by Socket::Message::descriptor. Does nothing if the descriptor
+    // is none of an accepted connection any more. If ZeroMQ has used the descriptor for a later
+    // connection, that one is closed, and its peer connects again.
+    void close_accepted(int descriptor);
+
     int fd() const { return fd_; }
 
   private:
@@ -64,7 +69,8 @@ class Monitor {
     void* pair_;
     int fd_;
     size_t connections_max_ = SIZE_MAX;
-    std::set<int> accepted_;  // ZeroMQ's descriptors of accepted connections
+    // ZeroMQ's descriptors of accepted connections, each with the port that accepted it.
+    std::map<int, uint16_t> accepted_;
 };
 
 }  // namespace pace::control_zmq

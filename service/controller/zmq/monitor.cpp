@@ -1,4 +1,4 @@
-#include "service/controller/shell/zmq/monitor.h"
+#include "service/controller/zmq/monitor.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -81,8 +81,7 @@ uint16_t port_of(std::string_view endpoint) {
 }
 
 // ZeroMQ may have closed the connection already, and its descriptor may be reused. A copy of the
-// descriptor does not change. It is shut down only if its local port is `port`, where every further
-// connection is one too many.
+// descriptor does not change. It is shut down only if its local port is `port`.
 void shut_out(int fd, uint16_t port) {
     const base::UniqueFd copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (copy.valid() && port != 0 && local_port_of(copy.get()) == port)
@@ -93,10 +92,15 @@ void shut_out(int fd, uint16_t port) {
 
 ConnectionEvent Monitor::accepted(int fd, std::string_view endpoint) {
     const std::string peer = peer_of(fd);
-    accepted_.insert(fd);
+    accepted_[fd] = port_of(endpoint);
     if (accepted_.size() <= connections_max_) return {Kind::accepted, peer};
     shut_out(fd, port_of(endpoint));
     return {Kind::too_many, peer};
+}
+
+void Monitor::close_accepted(int descriptor) {
+    const auto found = accepted_.find(descriptor);
+    if (found != accepted_.end()) shut_out(found->first, found->second);
 }
 
 std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value,

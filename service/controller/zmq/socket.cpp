@@ -1,4 +1,4 @@
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/zmq/socket.h"
 
 #include <zmq.h>
 
@@ -196,6 +196,9 @@ bool Socket::receive(Message& ret_message) {
         if (ret_message.count > 1) continue;
         const char* const peer = zmq_msg_gets(&part, "Peer-Address");
         ret_message.peer = peer == nullptr ? "" : peer;
+        const char* const key = zmq_msg_gets(&part, "User-Id");
+        ret_message.key = key == nullptr ? "" : key;
+        ret_message.descriptor = zmq_msg_get(&part, ZMQ_SRCFD);
     }
     zmq_msg_close(&part);
     return ret_message.count > 0;

@@ -1,4 +1,4 @@
-#include "service/controller/shell/zmq/endpoint.h"
+#include "service/controller/zmq/endpoint.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "service/controller/shell/zmq/context.h"
+#include "service/controller/zmq/context.h"
 
 #include <zmq.h>
 

@@ -1,5 +1,5 @@
 // Socket: how two real sockets behave when the peer does not read or vanishes.
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/zmq/socket.h"
 
 #include <poll.h>
 

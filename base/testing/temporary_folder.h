@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-namespace pace::client::testing {
+namespace pace::base::testing {
 
 class TemporaryFolder {
   public:
@@ -21,10 +21,11 @@ class TemporaryFolder {
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
+    const std::string& path() const { return path_; }
     std::string file(const std::string& name) const { return path_ + "/" + name; }
 
   private:
     std::string path_;
 };
 
-}  // namespace pace::client::testing
+}  // namespace pace::base::testing

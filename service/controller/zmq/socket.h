@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/controller/shell/zmq/context.h"
-#include "service/controller/shell/zmq/curve_keys.h"
-#include "service/controller/shell/zmq/monitor.h"
+#include "service/controller/zmq/context.h"
+#include "service/controller/zmq/curve_keys.h"
+#include "service/controller/zmq/monitor.h"
 
 namespace pace::control_zmq {
 
@@ -78,7 +78,9 @@ class Socket {
     struct Message {
         std::vector<std::vector<std::byte>> frames;
         size_t count = 0;
-        std::string peer;  // address of the sender; empty over inproc
+        std::string peer;     // address of the sender; empty over inproc
+        std::string key;      // the sender's key, as the authenticator named it; empty without one
+        int descriptor = -1;  // ZeroMQ's, of the connection; -1: not known
     };
     bool receive(Message& ret_message);
 

@@ -1,4 +1,4 @@
-#include "service/controller/shell/zmq/curve_keys.h"
+#include "service/controller/zmq/curve_keys.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // Monitor: its reports on two real sockets that fail to connect.
-#include "service/controller/shell/zmq/monitor.h"
+#include "service/controller/zmq/monitor.h"
 
 #include <poll.h>
 
@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "service/controller/shell/zmq/curve_keys.h"
-#include "service/controller/shell/zmq/socket.h"
+#include "service/controller/zmq/curve_keys.h"
+#include "service/controller/zmq/socket.h"
 
 namespace pace::control_zmq {
 namespace {
