@@ -20,4 +20,7 @@ inline constexpr size_t kGpuNameBytesMax = 64;
 // The largest number of GPUs that a node tells.
 inline constexpr size_t kGpusToldMax = 16;
 
+// A key of the data plane for a pair of nodes: 16 bytes of id, then 32 of secret.
+inline constexpr size_t kPairKeyBytes = 48;
+
 }  // namespace pace::protocol

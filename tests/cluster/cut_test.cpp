@@ -160,7 +160,9 @@ TEST_P(CutsOneWay, ACutInOneDirectionIsACut) {
     begin_cut();
     network_->cut_one_way(0, 2);
     mend();
-    expect_short_stalls({0, 1});
+    // Which of the two reports the cut alone, and leaves, depends on what TCP has under way.
+    const bool is_first_out = cluster_->said("controller", "goes on without node 'node0'") > 0;
+    expect_short_stalls(is_first_out ? std::vector<size_t>{1, 2} : std::vector<size_t>{0, 1});
 }
 
 }  // namespace

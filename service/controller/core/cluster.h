@@ -9,7 +9,8 @@
 namespace pace::controller {
 
 struct Cluster {
-    explicit Cluster(const CoreOptions& given) : options(given), nodes(given) {}
+    Cluster(const CoreOptions& given, uint64_t (*make_token)())
+        : options(given), nodes(given, make_token) {}
 
     CoreOptions options;
     Membership nodes;

@@ -40,7 +40,7 @@ GroupId first_group(uint64_t token) {
 }  // namespace
 
 Core::State::State(const CoreOptions& options, uint64_t (*make_token)())
-    : cluster(with_defaults(options)), jobs(cluster, make_token) {
+    : cluster(with_defaults(options), make_token), jobs(cluster, make_token) {
     cluster.next_group = first_group(make_token());
     cluster.life = static_cast<uint32_t>(make_token() >> 32U);
 }

@@ -53,17 +53,33 @@ TEST_F(CoreCutsTest, AJobGoesOnWithoutOneOfTwoNodesThatMissEachOther) {
     EXPECT_EQ(status.cuts[0].high, nodes[2]);
 }
 
-TEST_F(CoreCutsTest, OneEndsWordIsEnoughAndBothMustTakeItBack) {
+TEST_F(CoreCutsTest, ANodeThatIsAloneWithItsReportLeavesItselfAndBothMustTakeItBack) {
     const auto nodes = start(reducing(3));
     send(from(nodes[0], LinkCut{nodes[2], true, 2000}));
     settle(nodes);
-    EXPECT_EQ(nodes_of_last_view(), (std::vector{nodes[0], nodes[1]}));
+    EXPECT_EQ(nodes_of_last_view(), (std::vector{nodes[1], nodes[2]}));
     send(from(nodes[2], LinkCut{nodes[0], true, 2000}));
     send(from(nodes[0], LinkCut{nodes[2], false, 0}));
     EXPECT_EQ(core().status(now()).cuts.size(), 1U);
     send(from(nodes[2], LinkCut{nodes[0], false, 0}));
     EXPECT_TRUE(core().status(now()).cuts.empty());
     EXPECT_TRUE(job().left_out.empty());
+}
+
+TEST_F(CoreCutsTest, ANodeThatAccusesAllOthersLeavesAlone) {
+    const auto nodes = start(reducing(4));
+    for (const NodeId other : {nodes[1], nodes[2], nodes[3]})
+        send(from(nodes[0], LinkCut{other, true, 2000}));
+    settle(nodes);
+    EXPECT_EQ(nodes_of_last_view(), (std::vector{nodes[1], nodes[2], nodes[3]}));
+}
+
+TEST_F(CoreCutsTest, ANodeThatTwoOthersDoNotHearLeavesThoughItSaysNothing) {
+    const auto nodes = start(reducing(4));
+    for (const NodeId other : {nodes[1], nodes[2], nodes[3]})
+        send(from(other, LinkCut{nodes[0], true, 2000}));
+    settle(nodes);
+    EXPECT_EQ(nodes_of_last_view(), (std::vector{nodes[1], nodes[2], nodes[3]}));
 }
 
 TEST_F(CoreCutsTest, ANodeThatIsLeftOutComesBackWhenItIsReachedAgainAndNotBefore) {

@@ -30,8 +30,9 @@ class CoreFixture {
     // Starts a new life of the controller, without its journal unless replay_journal() follows.
     void restart() {
         static uint64_t lives = 0;
+        static uint64_t tokens = 0;
         ++lives;
-        core_ = std::make_unique<Core>(options_, [] { return lives << 40U; });
+        core_ = std::make_unique<Core>(options_, [] { return (lives << 40U) + ++tokens; });
     }
     void replay_journal() { replay_journal(journal_.size()); }
     void forget_journal() { journal_.clear(); }

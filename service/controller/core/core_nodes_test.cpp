@@ -101,13 +101,29 @@ TEST_F(CoreNodesTest, BreaksABrokenLinkAtTheNodeWithFewerWorkers) {
     join(large, 1, reducing(3));
     join(large, 2, reducing(3));
     for (int i = 0; i < 3; ++i) {
-        send(from(small, PeerLost{large, "reset"}));
+        send(from(i == 1 ? small : large, PeerLost{i == 1 ? large : small, "reset"}));
         hear({small, large});
         pass(milliseconds(100));
     }
     const auto excluded = take<Excluded>();
     ASSERT_EQ(excluded.size(), 1U);
     EXPECT_EQ(excluded[0].node, small);
+}
+
+TEST_F(CoreNodesTest, ANodeThatIsAloneWithItsReportsIsTheOneThatIsExcluded) {
+    const NodeId large = attach("large");
+    const NodeId small = attach("small");
+    join(large, 0, reducing(3));
+    join(large, 1, reducing(3));
+    join(small, 2, reducing(3));
+    for (int i = 0; i < 3; ++i) {
+        send(from(large, PeerLost{small, "it says so"}));
+        hear({small, large});
+        pass(milliseconds(100));
+    }
+    const auto excluded = take<Excluded>();
+    ASSERT_EQ(excluded.size(), 1U);
+    EXPECT_EQ(excluded[0].node, large);
 }
 
 TEST_F(CoreNodesTest, ExcludesASilentNodeThatARoundWaitsFor) {
@@ -160,7 +176,7 @@ TEST_F(CoreNodesTest, ForgetsNodesThatAreGoneAndThatNoJobRefersTo) {
 
 // One node name that changes its zone again and again.
 TEST_F(CoreNodesTest, ForgetsLabelsThatNoNodeHas) {
-    Membership nodes{CoreOptions{}};
+    Membership nodes{CoreOptions{}, [] { return uint64_t{1}; }};
     Actions actions;
     const Turn turn{now(), actions};
     Hello other{0, "other", 1, {}, "host", 8, 0, "rack"};

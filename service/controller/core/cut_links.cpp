@@ -78,6 +78,20 @@ bool CutLinks::settle(TimePoint now) {
     return more;
 }
 
+NodeId CutLinks::lone_reporter(Pair pair) const {
+    const auto found = cuts_.find(pair);
+    if (found == cuts_.end() || !found->second.counts) return 0;
+    if (found->second.low_says && found->second.high_says) return 0;
+    const NodeId reporter = found->second.low_says ? pair.low : pair.high;
+    const NodeId silent = reporter == pair.low ? pair.high : pair.low;
+    for (const NodeId other : others_of(silent)) {
+        if (other == reporter) continue;
+        const auto also = cuts_.find(pair_of(silent, other));
+        if (other == also->first.low ? also->second.low_says : also->second.high_says) return 0;
+    }
+    return reporter;
+}
+
 bool CutLinks::is_cut(NodeId a, NodeId b) const {
     const auto found = cuts_.find(pair_of(a, b));
     return found != cuts_.end() && found->second.counts;

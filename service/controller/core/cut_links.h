@@ -1,8 +1,9 @@
 // CutLinks: the pairs of nodes that cannot reach each other, though the controller hears both.
 //
-// Each end reports for itself. A pair is cut until neither end reports a cut. A report counts after
-// a delay, since only the reports of all nodes tell a node that nobody else reaches from a node of
-// a single broken pair.
+// Each end reports for itself. A pair is cut until neither end reports a cut. A node that is alone
+// with its report leaves itself (left_out.h): the network may be cut in one direction, and a node
+// may lie. A report counts after a delay, since only the reports of all nodes tell a node that
+// nobody else reaches from a node of a single broken pair.
 #pragma once
 
 #include <algorithm>
@@ -62,6 +63,9 @@ class CutLinks {
     std::optional<TimePoint> next_deadline() const;
 
     bool is_cut(NodeId a, NodeId b) const;  // and the cut counts
+    // The end of a cut that counts whose word alone says so: the other end does not report the cut,
+    // and no third node reports a cut from that other end. 0 if there is no such end.
+    NodeId lone_reporter(Pair pair) const;
     // The nodes from which this one is cut, whether the cuts count or not.
     const std::set<NodeId>& others_of(NodeId node) const;
     // Changes whenever the set of cuts that count changes.

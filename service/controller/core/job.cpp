@@ -295,7 +295,7 @@ void Job::on_asked(const From<ServerAsked>& event, const Turn& turn) {
 }
 
 void Job::on_assigned(const From<ServerAssigned>& event) {
-    if (server_) server_->on_assigned(event);
+    if (server_ && is_needed(event.node)) server_->on_assigned(event);
 }
 
 void Job::on_checkpoint_asked(const From<CheckpointAsked>& event) {
@@ -303,7 +303,7 @@ void Job::on_checkpoint_asked(const From<CheckpointAsked>& event) {
 }
 
 void Job::on_saved(const From<ServerSaved>& event, const Turn& turn) {
-    if (!server_) return;
+    if (!server_ || !is_needed(event.node)) return;
     From<ServerSaved> named = event;
     if (!named.failure.empty())
         named.failure =

@@ -34,7 +34,7 @@ bool Job::is_needed(NodeId node) const {
 void Job::on_view_prepared(const From<ViewPrepared>& event) {
     // The answer is about a view that this controller has forgotten, or that its predecessor has
     // not journalled.
-    if (views_.is_changing() && event.epoch == views_.epoch() &&
+    if (views_.is_changing() && views_.covers(event.node) && event.epoch == views_.epoch() &&
         event.newer_epoch >= views_.epoch() && event.newer_epoch < kEpochMax) {
         views_.raise_epoch_to(event.newer_epoch);
         view_broken_ = true;

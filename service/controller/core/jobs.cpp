@@ -129,13 +129,14 @@ Result<> Jobs::remove(const std::string& name, std::optional<uint32_t> uid, cons
 
 // --------------------------------------------------------------------------- what nodes still have
 
-// The journal may have been lost, and with it all knowledge of a job that continues. Such a job is
-// heard of again soon, or not at all.
+// The journal may have been lost, and with it all knowledge of a job that continues, or its token.
+// Such a job is heard of again soon, or not at all. Later, a node without the job's token has
+// nothing of the job.
 void Jobs::keep(const From<JobKept>& event, const Turn& turn) {
     Job* job = find(event.job);
     const bool is_it = job != nullptr && job->token() == event.token;
     const bool forgotten =
-        job == nullptr && life_began_ && turn.now - *life_began_ >= cluster_.options.abandoned_keep;
+        life_began_ && turn.now - *life_began_ >= cluster_.options.abandoned_keep;
     if (!is_it && (forgotten || ended_.contains(event.token)))
         return turn.tell(event.node, JobEnded{event.job, event.token});
     if (job != nullptr) job->keep(event, turn);

@@ -18,6 +18,25 @@ bool has_hosts(const LeftOut::Present& present) {
                        [](const auto& entry) { return entry.second.is_host; });
 }
 
+// The fewest nodes to leave out. A node that is alone in saying that it is cut from another one
+// leaves itself: nobody can have another node left out by its word alone.
+std::vector<NodeId> fewest_of(const CutLinks& cuts, const LeftOut::Present& present) {
+    std::vector<CutLinks::Pair> among;
+    std::set<NodeId> chosen;
+    for (const auto& [pair, cut] : cuts.all()) {
+        if (!cut.counts || !present.contains(pair.low) || !present.contains(pair.high)) continue;
+        among.push_back(pair);
+        if (const NodeId alone = cuts.lone_reporter(pair)) chosen.insert(alone);
+    }
+    std::erase_if(among, [&chosen](const CutLinks::Pair& pair) {
+        return chosen.contains(pair.low) || chosen.contains(pair.high);
+    });
+    std::map<NodeId, uint32_t> workers;
+    for (const auto& [node, presence] : present) workers.emplace(node, presence.workers);
+    for (const NodeId node : fewest_to_leave(among, workers)) chosen.insert(node);
+    return {chosen.begin(), chosen.end()};
+}
+
 }  // namespace
 
 NodeId cut_from(NodeId node, const CutLinks& cuts, const LeftOut::Present& present) {
@@ -44,13 +63,7 @@ std::vector<NodeId> LeftOut::choose(const CutLinks& cuts, const Present& present
         for (const auto& [node, presence] : present)
             if (presence.workers > 0 && is_apart(node, cuts, present)) chosen.push_back(node);
     } else {
-        std::vector<CutLinks::Pair> among;
-        std::map<NodeId, uint32_t> workers;
-        for (const auto& [node, presence] : present) workers.emplace(node, presence.workers);
-        for (const auto& [pair, cut] : cuts.all())
-            if (cut.counts && present.contains(pair.low) && present.contains(pair.high))
-                among.push_back(pair);
-        chosen = fewest_to_leave(among, workers);
+        chosen = fewest_of(cuts, present);
     }
     nodes_.insert(chosen.begin(), chosen.end());
     // A node left out now is no longer present in the next call.

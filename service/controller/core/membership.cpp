@@ -1,6 +1,7 @@
 #include "service/controller/core/membership.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "protocol/options/limits.h"
 #include "service/controller/core/journal_record.h"
@@ -64,12 +65,24 @@ NodeId Membership::attach(const Hello& event, const Turn& turn) {
     node.liveness = Liveness(turn.now, options_.liveness_min, options_.liveness_max);
     schedule(node);
     turn.act(Attached{id, node.name});
-    turn.tell_others(NodeKnown{id, node.name, node.address});
     for (const auto& [other_id, other] : nodes_) {
         if (other_id == id || !other.attached) continue;
-        turn.tell(id, NodeKnown{other_id, other.name, other.address});
+        const auto key = new_pair_key();
+        turn.tell(other_id, NodeKnown{id, node.name, node.address, key});
+        turn.tell(id, NodeKnown{other_id, other.name, other.address, key});
     }
     return id;
+}
+
+// A key for two nodes, which are told of it over their own connections to the controller. The
+// controller does not remember it.
+std::vector<std::byte> Membership::new_pair_key() const {
+    std::vector<std::byte> key(protocol::kPairKeyBytes);
+    for (size_t at = 0; at < key.size(); at += sizeof(uint64_t)) {
+        const uint64_t token = make_token_();
+        std::memcpy(key.data() + at, &token, sizeof(token));
+    }
+    return key;
 }
 
 void Membership::detach(NodeId id, const std::string& reason, bool excluded, const Turn& turn) {
@@ -79,7 +92,7 @@ void Membership::detach(NodeId id, const std::string& reason, bool excluded, con
     --attached_;
     node->probe_deadline.reset();
     node->reporters.clear();
-    std::erase_if(reports_, [id](const Report& r) { return r.low == id || r.high == id; });
+    std::erase_if(reports_, [id](const Report& r) { return r.from == id || r.about == id; });
     if (excluded) turn.act(Excluded{id, reason});
     turn.tell_others(NodeGone{id, reason});
 }
@@ -154,9 +167,7 @@ std::optional<NodeId> Membership::on_peer_lost(const From<PeerLost>& event, cons
     const Node* reporter = find(event.node);
     if (suspect == nullptr || reporter == nullptr || event.suspect == event.node) return {};
     if (!suspect->attached || !reporter->attached) return {};
-    if (reports_between(event.node, event.suspect, turn.now) >= kBrokenLinkReports) {
-        return reporter->workers < suspect->workers ? event.node : event.suspect;
-    }
+    if (const auto end = end_of_broken_link(*reporter, *suspect, turn.now)) return end;
     auto& reporters = suspect->reporters;
     if (std::find(reporters.begin(), reporters.end(), event.node) == reporters.end()) {
         reporters.push_back(event.node);
@@ -177,17 +188,26 @@ std::optional<NodeId> Membership::on_peer_lost(const From<PeerLost>& event, cons
     return {};
 }
 
-// Stores a report and counts the reports of the same pair within the window, including this one.
-uint32_t Membership::reports_between(NodeId a, NodeId b, TimePoint now) {
+// Stores a report. Returns the node to exclude if the link between the two is broken for good: the
+// node with fewer workers, if both ends have reported. If one end alone has reported, it is that
+// end: nobody can have another node excluded by its word alone.
+std::optional<NodeId> Membership::end_of_broken_link(const Node& reporter, const Node& suspect,
+                                                     TimePoint now) {
     while (!reports_.empty() &&
            (now - reports_.front().when > kBrokenLinkWindow || reports_.size() >= kReportsMax)) {
         reports_.pop_front();
     }
-    const Report report{now, std::min(a, b), std::max(a, b)};
-    reports_.push_back(report);
-    return static_cast<uint32_t>(std::count_if(
-        reports_.begin(), reports_.end(),
-        [&](const Report& r) { return r.low == report.low && r.high == report.high; }));
+    reports_.push_back({now, reporter.id, suspect.id});
+    uint32_t count = 0;
+    bool has_suspect_reported = false;
+    for (const Report& report : reports_) {
+        if (!report.is_between(reporter.id, suspect.id)) continue;
+        ++count;
+        has_suspect_reported = has_suspect_reported || report.from == suspect.id;
+    }
+    if (count < kBrokenLinkReports) return std::nullopt;
+    if (!has_suspect_reported || reporter.workers < suspect.workers) return reporter.id;
+    return suspect.id;
 }
 
 TimePoint Membership::deadline_of(const Node& node) {

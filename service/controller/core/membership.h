@@ -55,7 +55,9 @@ struct Node {
 
 class Membership {
   public:
-    explicit Membership(const CoreOptions& options) : options_(options) {}
+    // `make_token` returns random numbers that nobody can guess.
+    Membership(const CoreOptions& options, uint64_t (*make_token)())
+        : options_(options), make_token_(make_token) {}
 
     // Gives the node its id, and announces it and the other nodes to each other. The node must not
     // be attached.
@@ -111,8 +113,12 @@ class Membership {
   private:
     struct Report {
         TimePoint when;
-        NodeId low = 0;
-        NodeId high = 0;
+        NodeId from = 0;
+        NodeId about = 0;
+
+        bool is_between(NodeId a, NodeId b) const {
+            return (from == a && about == b) || (from == b && about == a);
+        }
     };
     struct Deadline {
         TimePoint when;
@@ -120,14 +126,17 @@ class Membership {
         bool operator>(const Deadline& other) const { return when > other.when; }
     };
 
+    std::vector<std::byte> new_pair_key() const;
     NodeId id_for(const std::string& name, NodeId last_id, const Turn& turn);
     uint32_t number_for(const std::string& label);
     void forget_labels();
-    uint32_t reports_between(NodeId a, NodeId b, TimePoint now);
+    std::optional<NodeId> end_of_broken_link(const Node& reporter, const Node& suspect,
+                                             TimePoint now);
     static TimePoint deadline_of(const Node& node);
     void schedule(Node& node);
 
     CoreOptions options_;
+    uint64_t (*make_token_)();
     std::map<NodeId, Node> nodes_;
     std::unordered_map<std::string, NodeId> ids_;
     std::unordered_map<std::string, uint32_t> label_numbers_;
