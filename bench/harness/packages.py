@@ -7,7 +7,8 @@ PEERS = ["openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev", "libgloo-dev"
 NETWORK = ["iproute2", "util-linux"]
 BUILD = ["g++", "cmake", "ninja-build", "pkg-config", "libfmt-dev", "libgtest-dev", "libflatbuffers-dev",
          "flatbuffers-compiler", "libzmq3-dev", "libucx-dev", "libhwy-dev", "libsystemd-dev",
-         "libcli11-dev", "libtomlplusplus-dev", "nlohmann-json3-dev", "libxxhash-dev", "libzstd-dev"]
+         "libcli11-dev", "libtomlplusplus-dev", "nlohmann-json3-dev", "libxxhash-dev", "libzstd-dev",
+         "libssl-dev"]
 
 
 def is_installed(package):

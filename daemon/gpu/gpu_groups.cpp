@@ -6,7 +6,7 @@
 #include "base/daemon_events.h"
 #include "base/log.h"
 #include "daemon/device/nccl_library.h"
-#include "daemon/runtime/exchange_number.h"
+#include "daemon/runtime/mix.h"
 
 namespace pace::daemon {
 

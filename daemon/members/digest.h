@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "daemon/members/request.h"
-#include "daemon/runtime/exchange_number.h"
+#include "daemon/runtime/mix.h"
 
 namespace pace::daemon {
 

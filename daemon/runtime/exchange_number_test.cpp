@@ -1,5 +1,7 @@
 #include "daemon/runtime/exchange_number.h"
 
+#include "daemon/runtime/mix.h"
+
 #include <set>
 
 #include <gtest/gtest.h>
@@ -36,6 +38,15 @@ TEST(Digest, ExchangeNumbersOfAJobAreDistinct) {
         }
     }
     EXPECT_EQ(numbers.size(), count);
+}
+
+// All daemons of a cluster must compute the same. Computed with Python's hmac module:
+// hmac.new((7).to_bytes(8, "little"), b"".join(v.to_bytes(8, "little") for v in (1, 2, 3)),
+// "sha256")
+TEST(ExchangeNumber, IsAKeyedHashOfTheToken) {
+    EXPECT_EQ(exchange_number(7, ExchangeKind::round, 2, 3), 0xCD2B2E54159F7938U);
+    EXPECT_EQ(part_number(7, 1), 0x3D6F62618D35A1F3U);
+    EXPECT_NE(part_number(7, 0), part_number(7, 1));
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ RESTRICTED = [
     (r"(ucp|uct|ucs)/", ("transports/ucx", "bench", "tests")),
     (r"toml\+\+/", ("settings",)),
     (r"CLI/", ("settings", "service/pacectl", "service/simulator", "bench", "examples", "tests")),
+    (r"openssl/", ("daemon/runtime", "transports/tls", "tests")),
     (r"hwy/", ("daemon/kernels", "bench")),
     (r"cuda", ("daemon/kernels/cuda", "daemon/clients/cuda", "transports/nccl")),
     (r"nccl", ("transports/nccl",)),

@@ -8,6 +8,7 @@
 #include "daemon/members/alike.h"
 #include "daemon/members/call_text.h"
 #include "daemon/runtime/exchange_number.h"
+#include "daemon/runtime/mix.h"
 
 namespace pace::daemon {
 

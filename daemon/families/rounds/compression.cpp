@@ -15,6 +15,7 @@
 #include "daemon/gpu/device_gradient.h"
 #include "daemon/members/model_range.h"
 #include "daemon/runtime/exchange_number.h"
+#include "daemon/runtime/mix.h"
 #include "daemon/sparse/cost_model.h"
 
 namespace pace::daemon {

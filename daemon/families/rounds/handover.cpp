@@ -29,7 +29,7 @@ NodeId successor_of(const View& view, NodeId leaver) {
 }  // namespace
 
 uint64_t Handover::number(uint64_t epoch, NodeId leaver, uint64_t part) const {
-    return mix(exchange_number(job_.token, ExchangeKind::handover, epoch, leaver), part);
+    return part_number(exchange_number(job_.token, ExchangeKind::handover, epoch, leaver), part);
 }
 
 // The other node has exchanges of its own to end first.

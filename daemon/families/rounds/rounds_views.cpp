@@ -76,8 +76,8 @@ void Rounds::leave_view() {
                                        number(ExchangeKind::partial_data, round)});
     }
     const uint64_t hidden = number(ExchangeKind::hidden, self);
-    numbers.insert(numbers.end(),
-                   {number(ExchangeKind::fetch_told, self), mix(hidden, 0), mix(hidden, 1)});
+    numbers.insert(numbers.end(), {number(ExchangeKind::fetch_told, self), part_number(hidden, 0),
+                                   part_number(hidden, 1)});
     for (const uint64_t of_old_view : numbers) job_.services.transport.close_exchange(of_old_view);
 }
 
@@ -320,7 +320,7 @@ uint64_t Rounds::number(ExchangeKind kind, NodeId fetcher) const {
 }
 
 uint64_t Rounds::hidden_number(NodeId node, uint64_t part) const {
-    return mix(number(ExchangeKind::hidden, node), part);
+    return part_number(number(ExchangeKind::hidden, node), part);
 }
 
 // Gives the number of bytes and the number of elements that top-k chose; then the bytes.

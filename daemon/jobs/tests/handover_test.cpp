@@ -56,8 +56,8 @@ class HandoverTest : public WithOtherNode {
     }
     // Sends as the leaver would.
     void give_raw(uint64_t part, const std::vector<std::byte>& bytes) {
-        const uint64_t number =
-            mix(exchange_number(kDebtToken, ExchangeKind::handover, job_.view.epoch, kOther), part);
+        const uint64_t number = part_number(
+            exchange_number(kDebtToken, ExchangeKind::handover, job_.view.epoch, kOther), part);
         const uint32_t slot = collectives::slot(collectives::Phase::transfer, 0);
         other_transport_->send(*other_peers_.peer(kSelf), {number, slot, kDebtCheck}, bytes,
                                [](const base::Result<>&) {});

@@ -124,7 +124,9 @@ class MissedTopK : public MissedRounds {
         const std::vector<float> result(bytes / sizeof(float), value);
         give_raw(number(ExchangeKind::fetch), check, std::as_bytes(std::span(result)));
     }
-    static uint64_t hidden_number(uint64_t part) { return mix(number(ExchangeKind::hidden), part); }
+    static uint64_t hidden_number(uint64_t part) {
+        return part_number(number(ExchangeKind::hidden), part);
+    }
     void give_head(uint64_t size, uint64_t chosen) {
         const std::array<uint64_t, 2> head{size, chosen};
         give_raw(hidden_number(0), 0, std::as_bytes(std::span(head)));

@@ -10,7 +10,7 @@ FLOOR = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (
 # Its base's, of which this machine has the same major versions. packaging/rpm/make has the same table.
 LIBRARIES = ("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6",
              "libsystemd.so.0", "libzstd.so.1", "libnuma.so.1", "libgssapi_krb5.so.2", "libibverbs.so.1", "libmlx5.so.1", "librdmacm.so.1",
-             "libz.so.1", "libmicrohttpd.so.12")
+             "libz.so.1", "libmicrohttpd.so.12", "libcrypto.so.3", "libssl.so.3")
 OTHERS = ("rtld(GNU_HASH)", "systemd", "/bin/sh", "/sbin/ldconfig", "/usr/bin/python3", "/usr/bin/pkg-config", "python(abi) = 3.9")
 
 SPEC = """\
