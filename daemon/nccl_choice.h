@@ -14,9 +14,9 @@ struct NcclChoice {
 };
 
 // Sets the environment variable with the interfaces on which NCCL listens: those in `networks`, as
-// UCX names them (transports/ucx/devices.h), unless the variable is set. Must be called before NCCL
-// is first used and before threads that read the environment exist. InfiniBand devices are skipped;
-// NCCL finds these by itself.
+// UCX names them (transports/network/interfaces.h), unless the variable is set. Must be called
+// before NCCL is first used and before threads that read the environment exist. InfiniBand devices
+// are skipped; NCCL finds these by itself.
 void name_networks_for_nccl(const std::string& networks);
 
 // `gpus` must have looked for devices. The library is loaded only if it is `wanted` and there is a

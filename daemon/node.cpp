@@ -25,7 +25,7 @@
 #include "service/controller/shell/controller_server.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
-#include "transports/ucx/devices.h"
+#include "transports/network/interfaces.h"
 #include "transports/ucx/ucx_transport.h"
 
 namespace pace::daemon {

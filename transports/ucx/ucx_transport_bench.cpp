@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "transports/network/interfaces.h"
 #include "transports/ucx/address_pipe.h"
-#include "transports/ucx/devices.h"
 #include "transports/ucx/ucx_process.h"
 #include "transports/ucx/ucx_transport.h"
 

@@ -1,5 +1,6 @@
-#include "transports/ucx/devices.h"
+#include "transports/network/interfaces.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 namespace pace::transports {
@@ -27,6 +28,18 @@ TEST(Devices, ANameAnAddressAndASubnetNameTheSameInterface) {
     for (const auto* text :
          {"lo", "127.0.0.1", "127.0.0.0/8", "127.0.0.1/32", "127.9.9.9/8", "lo,127.0.0.1"})
         EXPECT_EQ(devices_of(text), "lo") << text;
+}
+
+TEST(Devices, AddressesAreThoseThatAreNamed) {
+    const auto addresses_of = [](std::string_view text) {
+        const auto addresses = resolve_addresses(text);
+        return addresses ? fmt::format("{}", fmt::join(*addresses, ","))
+                         : addresses.error().message;
+    };
+    for (const auto* text : {"", "lo", "127.0.0.1", "127.0.0.0/8", "lo,127.0.0.1"})
+        EXPECT_EQ(addresses_of(text), "127.0.0.1") << text;
+    EXPECT_NE(addresses_of("203.0.113.0/24").find("lo (127.0.0.1"), std::string::npos);
+    EXPECT_NE(addresses_of("lo,").find("empty interface"), std::string::npos);
 }
 
 TEST(Devices, AnErrorListsTheInterfacesThatExist) {

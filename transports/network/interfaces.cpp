@@ -1,4 +1,4 @@
-#include "transports/ucx/devices.h"
+#include "transports/network/interfaces.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -138,8 +138,15 @@ base::Result<std::optional<Subnet>> parse_subnet(std::string_view text) {
     return std::optional(subnet);
 }
 
-base::Result<std::string> resolve_name(std::string_view name,
-                                       const std::vector<Interface>& interfaces) {
+// What a word names: an interface and one of its addresses.
+struct Place {
+    const Interface* interface = nullptr;
+    IpAddress address;
+
+    bool is_first() const { return to_text(address) == to_text(interface->addresses.front()); }
+};
+
+base::Result<Place> place_of_name(std::string_view name, const std::vector<Interface>& interfaces) {
     const auto found = std::find_if(interfaces.begin(), interfaces.end(),
                                     [&](const Interface& i) { return i.name == name; });
     if (found == interfaces.end())
@@ -149,21 +156,15 @@ base::Result<std::string> resolve_name(std::string_view name,
         return make_error(ErrorKind::not_found,
                           "interface \"{}\" is down or has no address; this host has {}", name,
                           describe(interfaces));
-    return found->name;
+    return Place{&*found, found->addresses.front()};
 }
 
-base::Result<std::string> resolve_subnet(std::string_view text, const Subnet& subnet,
-                                         const std::vector<Interface>& interfaces) {
+base::Result<Place> place_of_subnet(std::string_view text, const Subnet& subnet,
+                                    const std::vector<Interface>& interfaces) {
     for (const Interface& interface : interfaces) {
         const auto match = std::find_if(interface.addresses.begin(), interface.addresses.end(),
                                         [&](const auto& a) { return subnet.contains(a); });
-        if (!interface.up || match == interface.addresses.end()) continue;
-        if (match == interface.addresses.begin()) return interface.name;
-        return make_error(
-            ErrorKind::invalid,
-            "{} is not the first address of {}, and UCX would listen on {}; name that one or "
-            "another interface",
-            to_text(*match), interface.name, to_text(interface.addresses.front()));
+        if (interface.up && match != interface.addresses.end()) return Place{&interface, *match};
     }
     return make_error(ErrorKind::not_found,
                       "no interface has an address in \"{}\"; this host has {}", text,
@@ -181,24 +182,51 @@ std::vector<std::string_view> words_of(std::string_view text) {
     return words;
 }
 
+base::Result<std::vector<Place>> places_of(std::string_view text,
+                                           const std::vector<Interface>& interfaces) {
+    std::vector<Place> places;
+    for (const std::string_view word : words_of(text.empty() ? "lo" : text)) {
+        if (word.empty())
+            return make_error(ErrorKind::invalid, "\"{}\" names an empty interface", text);
+        PACE_TRY_ASSIGN(subnet, parse_subnet(word));
+        auto place =
+            subnet ? place_of_subnet(word, *subnet, interfaces) : place_of_name(word, interfaces);
+        if (!place) return std::move(place).error();
+        places.push_back(*place);
+    }
+    return places;
+}
+
+void add_once(std::vector<std::string>& texts, std::string text) {
+    if (std::find(texts.begin(), texts.end(), text) == texts.end())
+        texts.push_back(std::move(text));
+}
+
 }  // namespace
 
 base::Result<std::string> resolve_devices(std::string_view interface_or_subnet) {
-    if (interface_or_subnet.empty()) return std::string("lo");
     PACE_TRY_ASSIGN(interfaces, list_interfaces());
+    PACE_TRY_ASSIGN(places, places_of(interface_or_subnet, interfaces));
     std::vector<std::string> devices;
-    for (const std::string_view word : words_of(interface_or_subnet)) {
-        if (word.empty())
-            return make_error(ErrorKind::invalid, "\"{}\" names an empty interface",
-                              interface_or_subnet);
-        PACE_TRY_ASSIGN(subnet, parse_subnet(word));
-        auto device =
-            subnet ? resolve_subnet(word, *subnet, interfaces) : resolve_name(word, interfaces);
-        if (!device) return std::move(device).error();
-        if (std::find(devices.begin(), devices.end(), *device) == devices.end())
-            devices.push_back(std::move(*device));
+    for (const Place& place : places) {
+        if (!place.is_first())
+            return make_error(
+                ErrorKind::invalid,
+                "{} is not the first address of {}, and UCX would listen on {}; name that one or "
+                "another interface",
+                to_text(place.address), place.interface->name,
+                to_text(place.interface->addresses.front()));
+        add_once(devices, place.interface->name);
     }
     return fmt::format("{}", fmt::join(devices, ","));
+}
+
+base::Result<std::vector<std::string>> resolve_addresses(std::string_view interface_or_subnet) {
+    PACE_TRY_ASSIGN(interfaces, list_interfaces());
+    PACE_TRY_ASSIGN(places, places_of(interface_or_subnet, interfaces));
+    std::vector<std::string> addresses;
+    for (const Place& place : places) add_once(addresses, to_text(place.address));
+    return addresses;
 }
 
 bool are_loopback(std::string_view devices) {
