@@ -42,6 +42,7 @@
 #include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/result.h"
+#include "transports/pair_key.h"
 
 namespace pace::transports {
 
@@ -76,6 +77,15 @@ class Transport : public base::Poller {
     // Makes the instance behind `address` a peer. The same address again gives the same peer. The
     // connection is made at the first send or receive. A peer that cannot be reached is lost then.
     virtual base::Result<PeerId> connect(std::span<const std::byte> address) = 0;
+
+    // The key of this instance and the instance behind `address`, for transports that authenticate
+    // their peers. The newest key is used for new connections; the one before is still accepted,
+    // because the two instances do not learn of a new key at the same time. Connections that exist
+    // go on. Other transports ignore keys.
+    virtual void add_key(std::span<const std::byte> /*address*/, const PairKey& /*key*/) {}
+
+    // Forgets the keys of the instance, and ends its connections: the peer is lost.
+    virtual void forget_keys(std::span<const std::byte> /*address*/) {}
 
     // Ends all operations with the peer with ErrorKind::unavailable. They end later, from
     // progress(). Drops everything that arrives from the peer from now on. The lost handler is not

@@ -42,7 +42,7 @@ void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
 void Engine::on(const control::NodeKnown& known) {
     if (known.node == services_.self) return;
     services_.recorder->name_node(known.node, known.name);
-    services_.peers.know(known.node, known.name, known.address);
+    services_.peers.know(known.node, known.name, known.address, known.key);
     peer_watch_.known(known.node);
 }
 

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "protocol/options/limits.h"
 #include "transports/transport.h"
 
 namespace pace::daemon {
@@ -21,13 +23,20 @@ class Peers {
     explicit Peers(transports::Transport& transport) : transport_(transport) {}
 
     // The controller has named a node and its address. A new address replaces the old connection.
-    void know(NodeId node, std::string name, std::vector<std::byte> address) {
+    // `key` is of this pair of nodes; empty: the controller gives none.
+    void know(NodeId node, std::string name, std::vector<std::byte> address,
+              std::span<const std::byte> key = {}) {
         Entry& entry = entries_[node];
-        if (entry.address != address) disconnect(entry);
-        if (entry.address != address) entry.cut = false;
+        if (entry.address != address) {
+            disconnect(entry);
+            forget_keys(node, entry);
+            entry.cut = false;
+        }
         entry.name = std::move(name);
         entry.address = std::move(address);
         entry.named = true;
+        if (key.size() == protocol::kPairKeyBytes)
+            transport_.add_key(entry.address, pair_key_of(key));
         connect_early(node);
     }
 
@@ -47,6 +56,7 @@ class Peers {
         const auto entry = entries_.find(node);
         if (entry == entries_.end()) return;
         disconnect(entry->second);
+        forget_keys(node, entry->second);
         entries_.erase(entry);
     }
     void forget_all() {
@@ -136,6 +146,22 @@ class Peers {
         bool cut = false;  // nothing comes from it
         bool named = true;
     };
+
+    // A node that was given another one's number is here under both until the rest is known.
+    void forget_keys(NodeId node, const Entry& entry) {
+        if (entry.address.empty()) return;
+        for (const auto& [id, other] : entries_)
+            if (id != node && other.address == entry.address) return;
+        transport_.forget_keys(entry.address);
+    }
+
+    static transports::PairKey pair_key_of(std::span<const std::byte> bytes) {
+        transports::PairKey key;
+        static_assert(sizeof(key.id) + sizeof(key.secret) == protocol::kPairKeyBytes);
+        std::copy_n(bytes.begin(), key.id.size(), key.id.begin());
+        std::copy_n(bytes.begin() + key.id.size(), key.secret.size(), key.secret.begin());
+        return key;
+    }
 
     // Connects now rather than at the first use: data from a node that was gone is taken only once
     // the node is a peer again.
