@@ -59,6 +59,14 @@ inline constexpr LogEvent kDaemonKeptOut{
     "Somebody connected, and was not let in for the reason given.",
     "do what the reason says, unless it was nobody of this cluster"};
 
+inline constexpr LogEvent kLocalUsersUnknown{
+    "local-users-unknown",
+    "the kernel does not tell whose connections on loopback are; all are let in",
+    "2e3754aa6eda4a63955ab5573a8b3a11",
+    LogLevel::warning,
+    "Every user of this machine can attach to this controller, which has no keys.",
+    "make keys with pacectl keygen and set curve_secret_file, or allow the service AF_NETLINK"};
+
 inline constexpr LogEvent kKeysRead{
     "keys-read",
     "the keys that may connect were read again",

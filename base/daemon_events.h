@@ -119,6 +119,23 @@ inline constexpr LogEvent kPeerGone{"peer-gone",
                                     "Another node has stopped, or was excluded.",
                                     "look at that node, unless it was stopped on purpose"};
 
+inline constexpr LogEvent kPeerKeyUnusable{
+    "peer-key-unusable",
+    "the key for a peer cannot be used",
+    "27fed7f96f9d4615960c4dcbf5df4dbe",
+    LogLevel::error,
+    "The data plane cannot reach this peer, for the reason given.",
+    "use the same data_transport on all nodes"};
+
+inline constexpr LogEvent kDataPortStranger{
+    "data-port-stranger",
+    "a stranger reached the data port",
+    "2248c7c49d5c48a2bfa97a610a85ee11",
+    LogLevel::warning,
+    "Somebody connected to the data port and did not prove to be a node of this cluster. The "
+    "connection was closed.",
+    "find out who it was, unless a node was just added, restarted or removed"};
+
 inline constexpr LogEvent kPeerLost{
     "peer-lost",
     "lost the connection to a peer",

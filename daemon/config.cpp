@@ -74,6 +74,7 @@ Result<NodeConfig> node_config(const settings::Settings& settings) {
     config.nccl = settings.text("nccl") != "off";
     config.data_interface = settings.text("data_interface");
     config.data_transport = settings.text("data_transport");
+    config.data_port = static_cast<uint16_t>(settings.integer("data_port"));
     config.closed_network = settings.enabled("closed_network");
     config.curve_server_key_file = settings.text("curve_server_key_file");
     config.curve_secret_file = settings.text("curve_secret_file");

@@ -24,6 +24,7 @@ struct NodeConfig {
     std::string journal;
     std::string data_interface;
     std::string data_transport = "tcp";
+    uint16_t data_port = 0;
     bool closed_network = false;
     std::string curve_server_key_file;
     std::string curve_secret_file;

@@ -59,15 +59,25 @@ constexpr std::array kDaemonSettings{
     Setting{.name = "data_transport",
             .kind = Kind::text,
             .initial = "tcp",
-            .help = "What UCX may move data with, in the words of UCX_TLS: tcp, or a list such as "
-                    "rc,tcp."},
+            .help =
+                "tls: TCP with TLS 1.3, which strangers cannot read, change or disturb. Otherwise "
+                "what UCX may move data with, in the words of UCX_TLS: tcp, or a list such as "
+                "rc,tcp. UCX neither encrypts nor authenticates. Equal on all nodes."},
+    Setting{.name = "data_port",
+            .kind = Kind::integer,
+            .initial = "0",
+            .min = 0,
+            .max = 65535,
+            .help = "The port of the data plane (tls only). 0: the kernel chooses one."},
     Setting{.name = "closed_network",
             .kind = Kind::boolean,
             .initial = "false",
-            .help = "Nobody but the cluster's nodes can reach the network that `data_interface` "
-                    "names. Data moves neither authenticated nor encrypted, and a program that "
-                    "reaches a daemon's data port can end the daemon or write to its memory. An "
-                    "interface other than loopback is therefore refused without this."},
+            .help =
+                "Nobody but the cluster's nodes can reach the network that `data_interface` "
+                "names. UCX and NCCL move data neither authenticated nor encrypted, and a program "
+                "that reaches a daemon's UCX port can end the daemon or write to its memory. "
+                "Without this, UCX is refused on an interface other than loopback, and NCCL is "
+                "not used there."},
     Setting{.name = "gpu",
             .kind = Kind::text,
             .initial = "auto",

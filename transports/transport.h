@@ -81,8 +81,11 @@ class Transport : public base::Poller {
     // The key of this instance and the instance behind `address`, for transports that authenticate
     // their peers. The newest key is used for new connections; the one before is still accepted,
     // because the two instances do not learn of a new key at the same time. Connections that exist
-    // go on. Other transports ignore keys.
-    virtual void add_key(std::span<const std::byte> /*address*/, const PairKey& /*key*/) {}
+    // go on. Fails if the transport cannot use the address or the key. Other transports ignore
+    // keys.
+    virtual base::Result<> add_key(std::span<const std::byte> /*address*/, const PairKey& /*key*/) {
+        return {};
+    }
 
     // Forgets the keys of the instance, and ends its connections: the peer is lost.
     virtual void forget_keys(std::span<const std::byte> /*address*/) {}

@@ -42,7 +42,10 @@ void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
 void Engine::on(const control::NodeKnown& known) {
     if (known.node == services_.self) return;
     services_.recorder->name_node(known.node, known.name);
-    services_.peers.know(known.node, known.name, known.address, known.key);
+    const auto usable = services_.peers.know(known.node, known.name, known.address, known.key);
+    if (!usable)
+        base::log_event(base::events::kPeerKeyUnusable,
+                        {{"peer", known.name}, {"reason", usable.error().message}});
     peer_watch_.known(known.node);
 }
 

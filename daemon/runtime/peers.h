@@ -23,9 +23,10 @@ class Peers {
     explicit Peers(transports::Transport& transport) : transport_(transport) {}
 
     // The controller has named a node and its address. A new address replaces the old connection.
-    // `key` is of this pair of nodes; empty: the controller gives none.
-    void know(NodeId node, std::string name, std::vector<std::byte> address,
-              std::span<const std::byte> key = {}) {
+    // `key` is of this pair of nodes; empty: the controller gives none. Fails if the transport
+    // cannot use the key.
+    base::Result<> know(NodeId node, std::string name, std::vector<std::byte> address,
+                        std::span<const std::byte> key = {}) {
         Entry& entry = entries_[node];
         if (entry.address != address) {
             disconnect(entry);
@@ -35,9 +36,11 @@ class Peers {
         entry.name = std::move(name);
         entry.address = std::move(address);
         entry.named = true;
+        base::Result<> usable;
         if (key.size() == protocol::kPairKeyBytes)
-            transport_.add_key(entry.address, pair_key_of(key));
+            usable = transport_.add_key(entry.address, pair_key_of(key));
         connect_early(node);
+        return usable;
     }
 
     // From now on, nodes that know() does not name again are unnamed().

@@ -16,9 +16,11 @@ class KeyedTransport final : public transports::Transport {
     base::Result<transports::PeerId> connect(std::span<const std::byte> /*address*/) override {
         return ++connected;
     }
-    void add_key(std::span<const std::byte> address, const transports::PairKey& key) override {
+    base::Result<> add_key(std::span<const std::byte> address,
+                           const transports::PairKey& key) override {
         EXPECT_EQ(connected, connected_before_key) << "a key comes before the connection";
         keys.emplace_back(Bytes(address.begin(), address.end()), key);
+        return {};
     }
     void forget_keys(std::span<const std::byte> address) override {
         forgotten.emplace_back(address.begin(), address.end());

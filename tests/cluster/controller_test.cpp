@@ -1,5 +1,8 @@
 // Tests of the way to the controller: a controller that is not there yet, and one that asks for
 // keys.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <filesystem>
 
@@ -38,6 +41,37 @@ TEST(MissingController, IsToldAndTheDaemonGoesOnOnceItAppears) {
     Process later = cluster.trainer(0, {"--world", "2", "--rank", "1"});
     EXPECT_EQ(waiting.wait(soon()), 0) << cluster.logs();
     EXPECT_EQ(later.wait(soon()), 0) << cluster.logs();
+}
+
+// The command as the user nobody.
+std::vector<std::string> as_nobody(std::vector<std::string> command) {
+    std::vector<std::string> whole{"/usr/bin/setpriv", "--reuid=65534", "--regid=65534",
+                                   "--clear-groups"};
+    whole.insert(whole.end(), command.begin(), command.end());
+    return whole;
+}
+
+TEST(ControllerWithoutKeys, HearsNoOtherUserOfItsMachine) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root starts a daemon as another user";
+    Cluster cluster({.nodes = 1});
+    const std::string log = cluster.directory() + "/guest.log";
+    Process possible(as_nobody({PACED, "--version"}), log);
+    if (possible.wait(soon()) != 0) GTEST_SKIP() << "another user cannot execute this build";
+    std::string folder = std::filesystem::temp_directory_path() / "pace-nobody-XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    ASSERT_EQ(chown(folder.c_str(), 65534, 65534), 0);
+    Process guest(as_nobody({PACED, "--socket", folder + "/guest.sock", "--socket-group", "",
+                             "--name", "guest", "--controller", cluster.controller_endpoint()}),
+                  log);
+    EXPECT_TRUE(guest.wait_for("ready", soon())) << cluster.logs();
+    EXPECT_TRUE(cluster.wait_until_said("controller", "another user of this machine", 1, soon()))
+        << cluster.logs();
+    EXPECT_EQ(cluster.pacectl(0, {"status"}).find("guest"), std::string::npos);
+    guest.signal(SIGTERM);
+    EXPECT_EQ(guest.wait(soon()), 0);
+    std::filesystem::remove_all(folder);
+    Worker friendly({.endpoint = cluster.endpoint(0)});
+    EXPECT_EQ(friendly.opened(), PACE_OK) << friendly.complaint();
 }
 
 class Curve : public testing::Test {

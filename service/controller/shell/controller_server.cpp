@@ -312,7 +312,7 @@ bool ControllerServer::poll() {
             state.dispatcher.receive_malformed();
             continue;
         }
-        state.door.heard(state.message);
+        if (!state.door.hears(state.message)) continue;
         state.dispatcher.receive(
             {reinterpret_cast<const char*>(frames[0].data()), frames[0].size()}, frames[1],
             state.now(), state.message.key);

@@ -1,8 +1,12 @@
 #include "service/controller/shell/door.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "base/controller_events.h"
+#include "service/controller/shell/local_peer.h"
 
 namespace pace::controller {
 
@@ -68,10 +72,42 @@ void Door::close_without_right() {
     });
 }
 
-void Door::heard(const control_zmq::Socket::Message& message) {
-    if (message.key.empty() || message.descriptor < 0) return;
+bool Door::hears(const control_zmq::Socket::Message& message) {
+    if (config_.curve_secret_file.empty()) return is_friend(message);
+    if (message.key.empty() || message.descriptor < 0) return true;
     std::string& key = speakers_[message.descriptor];
     if (key != message.key) key = message.key;
+    return true;
+}
+
+// Whether a message without a key may be heard. Where a network is listened on, `insecure` has said
+// that everybody may talk. A socket is known by its cookie, since ZeroMQ uses descriptors again.
+bool Door::is_friend(const control_zmq::Socket::Message& message) {
+    if (config_.insecure || message.descriptor < 0) return true;
+    uint64_t cookie = 0;
+    socklen_t size = sizeof(cookie);
+    if (getsockopt(message.descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return true;
+    const auto known = friends_.find(message.descriptor);
+    if (known != friends_.end() && known->second == cookie) return true;
+    if (!is_from_loopback(message.descriptor)) return true;  // a Unix socket: its mode decides
+    const auto user = user_of_peer(message.descriptor);
+    if (!user && user.error().kind == base::ErrorKind::not_found) return false;
+    if (user && *user != 0 && *user != geteuid()) {
+        const std::string who = fmt::format("user {}", *user);
+        if (const uint64_t times = repeated_.is_due(who, base::now()))
+            base::log_event(base::events::kDaemonKeptOut,
+                            {{"from", who},
+                             {"because",
+                              "it is another user of this machine, and this controller has no "
+                              "keys; make keys, or set insecure = true"},
+                             {"times", times}});
+        socket_->monitor()->close_accepted(message.descriptor);
+        return false;
+    }
+    if (!user && repeated_.is_due("unknown", base::now()) != 0)
+        base::log_event(base::events::kLocalUsersUnknown, {{"because", user.error().message}});
+    friends_[message.descriptor] = cookie;
+    return true;
 }
 
 void Door::look() {

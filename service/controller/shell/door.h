@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/event_loop.h"
+#include "base/repeated.h"
 #include "service/controller/keys/allowed_keys.h"
 #include "service/controller/keys/key_watch.h"
 #include "service/controller/keys/rights.h"
@@ -34,8 +35,9 @@ class Door final : private Rights {
     // The rights that hold now. Without a list of keys everybody may do everything.
     const Rights& rights() const { return *this; }
 
-    // A message has come: whose connection it is.
-    void heard(const control_zmq::Socket::Message& message);
+    // A message has come. False if its sender may say nothing here: then the connection is closed.
+    // Without keys, that is a user of this machine other than this process's and root.
+    bool hears(const control_zmq::Socket::Message& message);
 
     // Logs what has happened to connections since the last call.
     void look();
@@ -50,6 +52,7 @@ class Door final : private Rights {
     base::Result<> read_keys(std::shared_ptr<control_zmq::Context> context);
     void keys_changed(const base::Result<KeyWatch::Keys>& read);
     void close_without_right();
+    bool is_friend(const control_zmq::Socket::Message& message);
 
     base::EventLoop& loop_;
     const ControllerConfig& config_;
@@ -62,6 +65,10 @@ class Door final : private Rights {
     // The key that each connection, by its descriptor, has spoken with. One entry for each
     // descriptor of this process at most.
     std::unordered_map<int, std::string> speakers_;
+    // Without keys: the sockets on loopback, by the kernel's cookie for each, of users who may
+    // talk.
+    std::unordered_map<int, uint64_t> friends_;
+    base::Repeated repeated_;
 };
 
 }  // namespace pace::controller
