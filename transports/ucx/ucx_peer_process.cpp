@@ -10,8 +10,8 @@
 #include <deque>
 #include <vector>
 
-#include "transports/ucx/address_pipe.h"
-#include "transports/ucx/peer_traffic.h"
+#include "transports/testing/address_pipe.h"
+#include "transports/testing/peer_traffic.h"
 #include "transports/ucx/ucx_process.h"
 #include "transports/ucx/ucx_transport.h"
 

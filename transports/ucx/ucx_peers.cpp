@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "transports/digest.h"
 #include "transports/ucx/wire.h"
 
 namespace pace::transports {
@@ -12,15 +13,6 @@ using base::ErrorKind;
 using base::make_error;
 
 namespace {
-
-// Computes the digest FNV-1a, which detects accidental damage. Addresses travel on the
-// authenticated control plane, which protects them from malicious changes.
-uint64_t digest_of(std::span<const std::byte> bytes) {
-    uint64_t digest = 0xCBF2'9CE4'8422'2325U;
-    for (const std::byte byte : bytes)
-        digest = (digest ^ static_cast<uint64_t>(byte)) * 0x100'0000'01B3U;
-    return digest;
-}
 
 Address make_address(uint64_t instance, uint64_t eager_window, size_t segment_bytes,
                      std::span<const std::byte> worker) {

@@ -21,9 +21,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "transports/peer_slots.h"
 #include "transports/recent_ids.h"
 #include "transports/transport.h"
-#include "transports/ucx/peer_slots.h"
 #include "transports/ucx/ucx_worker.h"
 
 namespace pace::transports {

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
-#include "transports/ucx/address_pipe.h"
-#include "transports/ucx/peer_traffic.h"
+#include "transports/testing/address_pipe.h"
+#include "transports/testing/peer_traffic.h"
 #include "transports/ucx/ucx_transport.h"
 
 namespace pace::transports {

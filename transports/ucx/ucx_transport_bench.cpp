@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "transports/network/interfaces.h"
-#include "transports/ucx/address_pipe.h"
+#include "transports/testing/address_pipe.h"
 #include "transports/ucx/ucx_process.h"
 #include "transports/ucx/ucx_transport.h"
 

@@ -1,4 +1,4 @@
-#include "transports/ucx/peer_slots.h"
+#include "transports/peer_slots.h"
 
 #include <string>
 
