@@ -23,7 +23,7 @@ struct NodeConfig {
     std::string controller;  // empty: one in this process
     std::string journal;
     std::string data_interface;
-    std::string data_transport = "tcp";
+    std::string data_transport = "tls";
     uint16_t data_port = 0;
     bool closed_network = false;
     std::string curve_server_key_file;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "base/daemon_events.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -26,6 +28,7 @@
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 #include "transports/network/interfaces.h"
+#include "transports/tls/tls_transport.h"
 #include "transports/ucx/ucx_transport.h"
 
 namespace pace::daemon {
@@ -33,6 +36,9 @@ namespace pace::daemon {
 using base::Result;
 
 namespace {
+
+// The value of data_transport for the transport that is not UCX.
+constexpr std::string_view kTls = "tls";
 
 // How long a stopping daemon waits for running operations.
 constexpr base::Duration kSettleMax = std::chrono::seconds(1);
@@ -51,8 +57,15 @@ Result<> check_network(const NodeConfig& config, const std::string& devices) {
                             "data_interface \"{}\" leads to a network, on which UCX would listen: "
                             "whoever reaches its port could end this daemon, or write to its "
                             "memory. If nobody but the cluster's nodes can send anything there, "
-                            "set closed_network = true; otherwise name another interface",
+                            "set closed_network = true; otherwise set data_transport = \"tls\"",
                             config.data_interface);
+}
+
+// Whether nobody but the cluster's nodes can reach the data plane from other machines.
+bool is_network_closed(const NodeConfig& config) {
+    if (config.closed_network || config.controller.empty()) return true;
+    const auto devices = transports::resolve_devices(config.data_interface);
+    return devices && transports::are_loopback(*devices);
 }
 
 }  // namespace
@@ -103,6 +116,9 @@ struct Node::State {
     void find_gpus();
     void open_recordings();
     Result<> open_transport();
+    Result<> open_tls();
+    Result<> open_ucx();
+    std::chrono::milliseconds unmoved_max() const;
     Result<> open_control();
     Result<> open_clients();
     void keep_descriptors();
@@ -133,6 +149,8 @@ void Node::State::find_gpus() {
     if (const auto networks = transports::resolve_devices(config.data_interface))
         name_networks_for_nccl(*networks);
     nccl = choose_nccl(config.nccl, gpus);
+    if (nccl.version != 0 && !is_network_closed(config))
+        nccl = {0, "NCCL neither encrypts nor authenticates, and closed_network is not set"};
     config.exchange.nccl = nccl.version;
     if (!gpus.absence().empty()) return;
     if (nccl.version != 0) {
@@ -143,24 +161,53 @@ void Node::State::find_gpus() {
     }
 }
 
+// One or two retransmissions by TCP do not make a connection stuck.
+std::chrono::milliseconds Node::State::unmoved_max() const {
+    return std::max(
+        std::chrono::duration_cast<std::chrono::milliseconds>(config.exchange.progress_deadline),
+        std::chrono::milliseconds(1000));
+}
+
+Result<> Node::State::open_tls() {
+    PACE_TRY_ASSIGN(addresses, transports::resolve_addresses(config.data_interface));
+    devices = fmt::format("{}", fmt::join(addresses, ","));
+    transports::TlsOptions options;
+    options.listen.clear();
+    for (const std::string& address : addresses)
+        options.listen.push_back({address, config.data_port});
+    options.unmoved_max = unmoved_max();
+    PACE_TRY_ASSIGN(tls, transports::TlsTransport::create(options));
+    tls->set_stranger_handler([](const transports::TlsTransport::Stranger& stranger) {
+        base::log_event(base::events::kDataPortStranger, {{"from", stranger.source},
+                                                          {"because", stranger.reason},
+                                                          {"more", stranger.unreported}});
+    });
+    transport = std::move(tls);
+    return {};
+}
+
+Result<> Node::State::open_ucx() {
+    PACE_TRY_ASSIGN(chosen, transports::resolve_devices(config.data_interface));
+    PACE_TRY(check_network(config, chosen));
+    devices = chosen;
+    transports::UcxOptions options;
+    options.net_devices = chosen;
+    options.tls = config.data_transport;
+    options.unmoved_max = unmoved_max();
+    PACE_TRY_ASSIGN(ucx, transports::UcxTransport::create(options));
+    transport = std::move(ucx);
+    return {};
+}
+
 Result<> Node::State::open_transport() {
     if (config.controller.empty()) {
         // With its own controller there are no other nodes, so no port is opened.
         lonely = std::make_unique<transports::MemoryNetwork>();
         transport = lonely->create();
+    } else if (config.data_transport == kTls) {
+        PACE_TRY(open_tls());
     } else {
-        PACE_TRY_ASSIGN(chosen, transports::resolve_devices(config.data_interface));
-        PACE_TRY(check_network(config, chosen));
-        devices = chosen;
-        transports::UcxOptions options;
-        options.net_devices = chosen;
-        options.tls = config.data_transport;
-        // One or two retransmissions by TCP do not make a connection stuck.
-        options.unmoved_max = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(
-                                           config.exchange.progress_deadline),
-                                       std::chrono::milliseconds(1000));
-        PACE_TRY_ASSIGN(ucx, transports::UcxTransport::create(options));
-        transport = std::move(ucx);
+        PACE_TRY(open_ucx());
     }
     loop.add_poller(transport.get());
     if (transport->event_fd() >= 0)

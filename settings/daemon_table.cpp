@@ -58,7 +58,7 @@ constexpr std::array kDaemonSettings{
                     "(10.0.0.0/16) or an address. Empty: loopback, for one machine only."},
     Setting{.name = "data_transport",
             .kind = Kind::text,
-            .initial = "tcp",
+            .initial = "tls",
             .help =
                 "tls: TCP with TLS 1.3, which strangers cannot read, change or disturb. Otherwise "
                 "what UCX may move data with, in the words of UCX_TLS: tcp, or a list such as "

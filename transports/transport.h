@@ -81,14 +81,15 @@ class Transport : public base::Poller {
     // The key of this instance and the instance behind `address`, for transports that authenticate
     // their peers. The newest key is used for new connections; the one before is still accepted,
     // because the two instances do not learn of a new key at the same time. Connections that exist
-    // go on. Fails if the transport cannot use the address or the key. Other transports ignore
-    // keys.
+    // go on. The caller cleanses its own copy of the key. Fails if the transport cannot use the
+    // address or the key. Other transports ignore keys.
     virtual base::Result<> add_key(std::span<const std::byte> /*address*/, const PairKey& /*key*/) {
         return {};
     }
 
-    // Forgets the keys of the instance, and ends its connections: the peer is lost.
-    virtual void forget_keys(std::span<const std::byte> /*address*/) {}
+    // Forgets the keys of the instance, and ends its connections: if it is a peer, the peer is
+    // lost.
+    virtual base::Result<> forget_keys(std::span<const std::byte> /*address*/) { return {}; }
 
     // Ends all operations with the peer with ErrorKind::unavailable. They end later, from
     // progress(). Drops everything that arrives from the peer from now on. The lost handler is not

@@ -64,7 +64,8 @@ class LinksTest : public ::testing::Test {
         for (const auto& [id, node] : nodes_)
             for (const auto& [other, peer] : nodes_)
                 if (other != id)
-                    node->peers.know(other, std::to_string(other), peer->transport->address());
+                    (void)node->peers.know(other, std::to_string(other),
+                                           peer->transport->address());
     }
     Links& links(NodeId id) { return nodes_.at(id)->links; }
     void commit(NodeId at, uint64_t epoch, const std::vector<NodeId>& ids, uint32_t job = kJob) {

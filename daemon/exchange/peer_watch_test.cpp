@@ -37,7 +37,7 @@ class PeerWatchTest : public ::testing::Test {
               silent_ = silent;
           }) {
         services_->self = kSelf;
-        peers_.know(kOther, "other", there_->address());
+        (void)peers_.know(kOther, "other", there_->address());
         EXPECT_TRUE(there_->connect(here_->address()));
         loop_->add_poller(here_.get());
         loop_->add_poller(there_.get());

@@ -22,8 +22,9 @@ class KeyedTransport final : public transports::Transport {
         keys.emplace_back(Bytes(address.begin(), address.end()), key);
         return {};
     }
-    void forget_keys(std::span<const std::byte> address) override {
+    base::Result<> forget_keys(std::span<const std::byte> address) override {
         forgotten.emplace_back(address.begin(), address.end());
+        return {};
     }
     void disconnect(transports::PeerId /*peer*/) override {}
     void give_up(transports::PeerId /*peer*/, const base::Error& /*error*/) override {}
@@ -58,7 +59,7 @@ class PeersTest : public testing::Test {
   protected:
     void know(NodeId node, const Bytes& address, const Bytes& key) {
         transport_.connected_before_key = transport_.connected;
-        peers_.know(node, "name", address, key);
+        EXPECT_TRUE(peers_.know(node, "name", address, key));
     }
 
     KeyedTransport transport_;

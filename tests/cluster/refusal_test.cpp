@@ -141,7 +141,8 @@ TEST(Refusals, ADataPortThatOthersReachUnlessTheNetworkIsClosed) {
     if (interface.empty()) GTEST_SKIP() << "this machine has only loopback";
     Cluster cluster({.nodes = 0});
     const std::vector<std::string> flags{"--controller", cluster.controller_endpoint(),
-                                         "--data-interface", interface};
+                                         "--data-interface", interface,
+                                         "--data-transport", "tcp"};
     const std::string said = refusal_of(flags);
     EXPECT_NE(said.find("closed_network = true"), std::string::npos) << said;
     EXPECT_NE(said.find(interface), std::string::npos) << said;

@@ -138,7 +138,7 @@ TEST_F(FailedGroups, ForALostNodeAreToldAndTriedAgain) {
     settle();
     EXPECT_NE(failure_told(5), "");
     expect_ready_again();
-    peers_.know(kOther, "other", other_transport_->address());
+    (void)peers_.know(kOther, "other", other_transport_->address());
     expect_another_goes_well(6);
 }
 
@@ -195,7 +195,7 @@ TEST_F(FailedGroups, OfAnExcludedNodeAreGivenUpTogether) {
     EXPECT_TRUE(holds(buffer_, 3));
     commit_all(2);
     job_->resumed(worker_, false);
-    peers_.know(kOther, "other", other_transport_->address());
+    (void)peers_.know(kOther, "other", other_transport_->address());
     expect_another_goes_well(6);
 }
 

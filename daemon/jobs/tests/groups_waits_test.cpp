@@ -56,7 +56,7 @@ TEST_F(WaitsOfGroups, NameTheWorkerThatHasAnnouncedItsCall) {
 // Two groups are under way.
 TEST_F(WaitsOfGroups, NameTheNodesThatTheirOwnGroupNeeds) {
     const auto third = network_.create();
-    peers_.know(3, "third", third->address());
+    (void)peers_.know(3, "third", third->address());
     average(worker_, buffer_);
     average(second_, second_buffer_);
     average(other_worker_, other_buffer_);

@@ -89,7 +89,7 @@ TEST_F(UnusedJobs, AreForgottenEachInItsOwnTimeAndNotInTheMiddleOfAnExchange) {
 TEST_F(UnusedJobs, APeerThatTheControllerDoesNotNameIsForgottenAWhileAfterAttaching) {
     services_.options.unnamed_keep = std::chrono::milliseconds(50);
     const auto third = network_.create();
-    peers_.know(3, "third", third->address());
+    (void)peers_.know(3, "third", third->address());
     engine_.on_attached(kSelf);
     EXPECT_TRUE(peers_.peer(kOther)) << "it may be on its way to a controller that was restarted";
     engine_.on(control::NodeKnown{3, "third", third->address()});

@@ -13,8 +13,8 @@ namespace pace::daemon {
 class WithOtherNode : public JobFixture {
   protected:
     WithOtherNode() {
-        peers_.know(kOther, "other", other_transport_->address());
-        other_peers_.know(kSelf, "self", transport_->address());
+        (void)peers_.know(kOther, "other", other_transport_->address());
+        (void)other_peers_.know(kSelf, "self", transport_->address());
         other_services_.self = kOther;
         other_services_.control = &other_controller_;
         other_services_.exchange_began = [] {};
