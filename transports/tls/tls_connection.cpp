@@ -22,6 +22,9 @@ constexpr uint64_t kHandshakeBytesMax = 16384;
 // would otherwise hold the loop for as long as they come.
 constexpr int kReceivesOfStepMax = 2;
 
+// Records are sent when there are so many bytes of them.
+constexpr size_t kHeldBytesMax = size_t{64} * 1024;
+
 // The only hash of the PSKs, and so of the cipher suites.
 constexpr std::array<unsigned char, 2> kCipher = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256
 
@@ -96,6 +99,17 @@ TlsConnection::Moved TlsConnection::write(std::span<const std::byte> bytes, bool
     return {outcome_of(status, false), 0};
 }
 
+TlsConnection::Outcome TlsConnection::flush() {
+    if (!send_held()) {
+        if (socket_errno_ == 0) return Outcome::again;
+        explain(SSL_ERROR_SYSCALL);
+        return Outcome::failed;
+    }
+    if (!held_.empty()) held_ = {};
+    sent_ = 0;
+    return Outcome::moved;
+}
+
 bool TlsConnection::renew_key() {
     ERR_clear_error();
     const bool renewed = SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1;
@@ -165,17 +179,39 @@ int TlsConnection::find_key(std::span<const std::byte> id_untrusted, SSL_SESSION
     return 1;
 }
 
+// OpenSSL gives a record, or the rest of one.
 int TlsConnection::send_bytes(BIO* bio, const char* bytes, int size) {
     BIO_clear_retry_flags(bio);
-    const ssize_t count = ::send(fd(), bytes, static_cast<size_t>(size),
-                                 MSG_NOSIGNAL | MSG_DONTWAIT | (more_ ? MSG_MORE : 0));
-    if (count >= 0) return static_cast<int>(count);
-    if (errno == EAGAIN || errno == EINTR) {
-        BIO_set_retry_write(bio);
-    } else {
-        socket_errno_ = errno;
+    const auto record = std::as_bytes(std::span(bytes, static_cast<size_t>(size)));
+    if (held_.size() >= kHeldBytesMax && !send_held()) {
+        if (socket_errno_ == 0) BIO_set_retry_write(bio);
+        return -1;
     }
-    return -1;
+    held_.insert(held_.end(), record.begin(), record.end());
+    // What the socket does not take now is sent before the next record.
+    if (!more_) send_held();
+    return socket_errno_ == 0 ? size : -1;
+}
+
+// Returns false if something is left, because the socket takes no more or is broken.
+bool TlsConnection::send_held() {
+    while (has_unsent()) {
+        const ssize_t count =
+            ::send(fd(), held_.data() + sent_, held_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count >= 0) {
+            sent_ += static_cast<size_t>(count);
+            continue;
+        }
+        if (errno == EAGAIN || errno == EINTR) {
+            writable_ = false;
+        } else {
+            socket_errno_ = errno;
+        }
+        return false;
+    }
+    held_.clear();
+    sent_ = 0;
+    return true;
 }
 
 int TlsConnection::receive_bytes(BIO* bio, char* bytes, int size) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "transports/tls/key_ring.h"
@@ -57,10 +58,14 @@ class TlsConnection {
     Moved read(std::span<std::byte> bytes);
 
     // Writes one record of at most kRecordBytes. `more`: further bytes follow at once, so the
-    // kernel may wait for them. After Outcome::again, the next call must have as many bytes. The
-    // bytes may lie elsewhere.
+    // record may wait for them here. After Outcome::again, the next call must have as many bytes.
+    // The bytes may lie elsewhere.
     static constexpr size_t kRecordBytes = 16384;
     Moved write(std::span<const std::byte> bytes, bool more);
+
+    // Sends the records that wait here. Call this method when no further bytes follow.
+    Outcome flush();
+    bool has_unsent() const { return sent_ < held_.size(); }
 
     // Whether a step is worth trying: the socket has become ready since a step found that it was
     // not.
@@ -94,6 +99,7 @@ class TlsConnection {
     bool at_end() const { return at_end_; }
 
   private:
+    bool send_held();
     Outcome outcome_of(int status, bool is_read);
     void explain(int ssl_error);
 
@@ -108,6 +114,10 @@ class TlsConnection {
     // Reading waits until the socket is writable: TLS has something to say.
     bool reading_writes_ = false;
     bool more_ = false;
+    // Records that wait to be sent together. One call for some records costs the kernel less than
+    // one call for each.
+    std::vector<std::byte> held_;
+    size_t sent_ = 0;
     // How often this step has asked the socket for bytes, and whether it was stopped for it.
     int receives_ = 0;
     bool stopped_ = false;

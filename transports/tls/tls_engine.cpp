@@ -255,7 +255,8 @@ bool TlsEngine::may_go_on(const TlsLink& link) {
     const WayOut& out = link.out;
     if (out.state != WayOut::State::open) return false;
     if (out.connection->may_read()) return true;
-    return out.connection->may_write() && TlsOutbox::has_work(link);
+    return out.connection->may_write() &&
+           (out.connection->has_unsent() || TlsOutbox::has_work(link));
 }
 
 bool TlsEngine::lose_failed() {

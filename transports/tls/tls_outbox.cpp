@@ -170,6 +170,8 @@ bool TlsOutbox::has_work(const TlsLink& link) {
 bool TlsOutbox::write(TlsLink& link, size_t bytes_max) {
     FrameWriter& writer = link.output.writer;
     TlsConnection& connection = *link.out.connection;
+    // Records that were not sent go first.
+    if (connection.has_unsent() && !connection.may_write()) return false;
     size_t moved = 0;
     while (moved < bytes_max && connection.may_write() && !link.error) {
         const auto bytes = writer.next(TlsConnection::kRecordBytes);
@@ -185,6 +187,8 @@ bool TlsOutbox::write(TlsLink& link, size_t bytes_max) {
         if (const auto ticket = writer.wrote(count)) segment_written(link, *ticket);
         renew_key(link, count);
     }
+    if (!link.error && connection.flush() == TlsConnection::Outcome::failed)
+        links_.fail(link, make_error(ErrorKind::unavailable, "{}", connection.error()));
     return moved > 0;
 }
 

@@ -1,0 +1,266 @@
+// Measures TlsTransport beside UcxTransport over TCP, and beside a plain TCP stream, between two
+// processes on loopback: tls_transport_bench [SEGMENT_BYTES [tls|ucx|plain]].
+//
+// Prints the throughput or the time for each message, and the processor seconds of both processes
+// for each gigabyte. The processes sleep when there is nothing to do. Each process has a processor
+// to itself only if the machine has two idle processors. The numbers mean no more than that.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "transports/testing/address_pipe.h"
+#include "transports/tls/tls_transport.h"
+#include "transports/ucx/ucx_process.h"
+#include "transports/ucx/ucx_transport.h"
+
+namespace {
+
+using namespace pace::transports;
+using pace::base::Result;
+
+struct Work {
+    size_t size;
+    uint64_t count;
+    uint64_t in_flight;  // 1 is ping-pong
+};
+
+constexpr std::array<Work, 7> kWork = {{
+    {8, 10'000, 1},
+    {65'536, 4'000, 1},
+    {256, 200'000, 64},
+    {16'384, 60'000, 64},
+    {262'144, 8'000, 8},
+    {4'194'304, 500, 4},
+    {67'108'864, 40, 2},
+}};
+
+double processor_seconds() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void print(const char* name, const Work& work, double seconds, double processor) {
+    const double bytes = static_cast<double>(work.size) * static_cast<double>(work.count);
+    std::printf("%-5s %9zu bytes, %2lu in flight: %9.2f us each, %8.1f MB/s, %6.3f s/GB\n", name,
+                work.size, static_cast<unsigned long>(work.in_flight),
+                seconds / static_cast<double>(work.count) * 1e6, bytes / seconds / 1e6,
+                processor / bytes * 1e9);
+    std::fflush(stdout);
+}
+
+// Exchanges the processor time of both sides.
+double both(int pipe, double mine) {
+    double theirs = 0;
+    if (!write_fully(pipe, &mine, sizeof(mine)) || !read_fully(pipe, &theirs, sizeof(theirs)))
+        std::exit(1);
+    return mine + theirs;
+}
+
+class Side {
+  public:
+    Side(Transport& transport, PeerId peer, bool first)
+        : transport_(transport), peer_(peer), first_(first) {}
+
+    double run(const Work& work, uint64_t exchange) {
+        exchange_ = exchange;
+        work_ = work;
+        started_ = ended_ = 0;
+        buffers_.assign(work.in_flight, std::vector<std::byte>(work.size));
+        wait_for_other();
+        const auto begin = pace::base::now();
+        while (started_ < work.in_flight) start();
+        while (ended_ < work.count) step();
+        wait_for_other();
+        return pace::base::to_seconds(pace::base::now() - begin);
+    }
+
+  private:
+    void step() {
+        if (transport_.poll() || !transport_.arm()) return;
+        pollfd event{transport_.event_fd(), POLLIN, 0};
+        poll(&event, 1, -1);
+    }
+
+    void start() {
+        const auto slot = static_cast<uint32_t>(started_++);
+        const bool sends = work_.in_flight == 1 ? (slot % 2 == 0) == first_ : first_;
+        auto& buffer = buffers_[slot % work_.in_flight];
+        const Tag tag{exchange_, slot, 0};
+        const auto done = [this](Result<> result) {
+            if (!result) {
+                std::fprintf(stderr, "%s\n", result.error().message.c_str());
+                std::exit(1);
+            }
+            ++ended_;
+            if (started_ < work_.count) start();
+        };
+        if (sends) {
+            transport_.send(peer_, tag, buffer, done);
+        } else {
+            transport_.receive(peer_, tag, buffer, done);
+        }
+    }
+
+    void wait_for_other() {
+        int ended = 0;
+        const auto done = [&](const Result<>&) { ++ended; };
+        const Tag tag{~uint64_t{0}, barrier_++, 0};
+        transport_.receive(peer_, tag, {}, done);
+        transport_.send(peer_, tag, {}, done);
+        while (ended < 2) step();
+    }
+
+    Transport& transport_;
+    PeerId peer_;
+    bool first_;
+    Work work_{};
+    uint64_t exchange_ = 0;
+    uint64_t started_ = 0;
+    uint64_t ended_ = 0;
+    uint32_t barrier_ = 0;
+    std::vector<std::vector<std::byte>> buffers_;
+};
+
+// Makes a transport and tells it what it must know of the other's address.
+struct Kind {
+    const char* name;
+    std::function<std::unique_ptr<Transport>()> make;
+    std::function<void(Transport&, const Address&)> meet;
+};
+
+int run_transport(int pipe, bool first, const Kind& kind) {
+    const auto transport = kind.make();
+    if (transport == nullptr || !write_address(pipe, transport->address())) return 1;
+    const auto address = read_address(pipe);
+    if (!address) return 1;
+    kind.meet(*transport, *address);
+    const auto peer = transport->connect(*address);
+    if (!peer) return 1;
+    Side side(*transport, *peer, first);
+    uint64_t exchange = 1;
+    for (const Work& work : kWork) {
+        const double before = processor_seconds();
+        const double seconds = side.run(work, exchange++);
+        const double processor = both(pipe, processor_seconds() - before);
+        if (first) print(kind.name, work, seconds, processor);
+    }
+    both(pipe, 0);  // neither leaves before the other has ended
+    return 0;
+}
+
+// A stream of blocks through one TCP connection.
+int run_plain(int pipe, bool first) {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    int fd = -1;
+    if (first) {
+        if (!read_fully(pipe, &address, sizeof(address))) return 1;
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (connect(fd, reinterpret_cast<sockaddr*>(&address), size) != 0) return 1;
+    } else {
+        if (bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+            listen(listener, 1) != 0 ||
+            getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+            !write_fully(pipe, &address, sizeof(address)))
+            return 1;
+        fd = accept(listener, nullptr, nullptr);
+    }
+    for (const Work& work : kWork) {
+        if (work.in_flight == 1) continue;
+        std::vector<char> buffer(work.size);
+        const double before = processor_seconds();
+        const auto begin = pace::base::now();
+        for (uint64_t i = 0; i < work.count; ++i) {
+            size_t moved = 0;
+            while (moved < work.size) {
+                const ssize_t count = first ? write(fd, buffer.data() + moved, work.size - moved)
+                                            : read(fd, buffer.data() + moved, work.size - moved);
+                if (count <= 0) return 1;
+                moved += static_cast<size_t>(count);
+            }
+        }
+        const double processor = both(pipe, processor_seconds() - before);
+        const double seconds = pace::base::to_seconds(pace::base::now() - begin);
+        if (first) print("plain", work, seconds, processor);
+    }
+    close(fd);
+    close(listener);
+    return 0;
+}
+
+// Runs both sides, each in a process of its own.
+int in_two_processes(const std::function<int(int pipe, bool first)>& side) {
+    std::array<int, 2> sockets{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) return 1;
+    std::array<pid_t, 2> children{};
+    for (size_t i = 0; i < children.size(); ++i) {
+        children[i] = fork();
+        if (children[i] == 0) _exit(side(sockets[i], i == 0));
+    }
+    for (const int fd : sockets) close(fd);
+    int worst = 0;
+    for (const pid_t child : children) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        worst |= status;
+    }
+    return worst == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    restart_without_ucx_effects();
+    const size_t segment_bytes =
+        argc > 1 ? std::strtoul(argv[1], nullptr, 10) : TlsOptions{}.segment_bytes;
+    const Kind tls{"tls",
+                   [&]() -> std::unique_ptr<Transport> {
+                       TlsOptions options;
+                       options.segment_bytes = segment_bytes;
+                       auto made = TlsTransport::create(options);
+                       return made ? std::move(*made) : nullptr;
+                   },
+                   [](Transport& transport, const Address& address) {
+                       // Both sides know this key. It protects nothing but a measurement.
+                       const PairKey key{{std::byte{1}}, {std::byte{2}}};
+                       if (!static_cast<TlsTransport&>(transport).add_key(address, key))
+                           std::exit(1);
+                   }};
+    const Kind ucx{"ucx",
+                   [&]() -> std::unique_ptr<Transport> {
+                       UcxOptions options;
+                       options.segment_bytes = segment_bytes;
+                       auto made = UcxTransport::create(options);
+                       return made ? std::move(*made) : nullptr;
+                   },
+                   [](Transport&, const Address&) {}};
+    const std::string_view only = argc > 2 ? argv[2] : "";
+    int status = 0;
+    for (const Kind& kind : {tls, ucx}) {
+        if (!only.empty() && only != kind.name) continue;
+        status |= in_two_processes(
+            [&](int pipe, bool first) { return run_transport(pipe, first, kind); });
+    }
+    if (only.empty() || only == "plain") status |= in_two_processes(run_plain);
+    return status;
+}
