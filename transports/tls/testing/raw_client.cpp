@@ -38,7 +38,9 @@ RawSocket::RawSocket(const Address& address) {
     EXPECT_TRUE(parsed);
     auto fd = begin_connect(parsed->endpoints.front());
     EXPECT_TRUE(fd) << (fd ? "" : fd.error().message);
-    if (fd) fd_ = std::move(*fd);
+    if (!fd) return;
+    fd_ = std::move(*fd);
+    prepare(fd_.get(), {std::chrono::seconds(1), std::chrono::seconds(100)});
 }
 
 bool RawSocket::send(std::span<const std::byte> bytes) const {
