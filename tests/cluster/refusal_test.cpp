@@ -140,7 +140,7 @@ TEST(Refusals, ADataPortThatOthersReachUnlessTheNetworkIsClosed) {
     const std::string interface = open_interface();
     if (interface.empty()) GTEST_SKIP() << "this machine has only loopback";
     Cluster cluster({.nodes = 0});
-    const std::vector<std::string> flags{"--controller", cluster.controller_endpoint(),
+    const std::vector<std::string> flags{"--controller",     cluster.controller_endpoint(),
                                          "--data-interface", interface,
                                          "--data-transport", "tcp"};
     const std::string said = refusal_of(flags);

@@ -12,8 +12,8 @@
 #include <openssl/ssl.h>
 
 #include "base/unique_fd.h"
+#include "transports/pair_key.h"
 #include "transports/tls/frames.h"
-#include "transports/tls/pair_key.h"
 #include "transports/tls/tls_address.h"
 #include "transports/transport.h"
 
