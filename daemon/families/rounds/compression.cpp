@@ -61,9 +61,9 @@ Result<> move_here(sparse::Residual& residual) {
 
 }  // namespace
 
-Compression::Compression(JobState& job, std::function<void()> ready)
+Compression::Compression(JobState& job, RoundPort& port)
     : job_(job),
-      ready_(std::move(ready)),
+      port_(port),
       strand_(job.services.aside()),
       handover_(job, Handover::Events{[this](Debt debt) { inherit(std::move(debt)); },
                                       [this] { give_if_leaving(); }}) {}
@@ -195,7 +195,7 @@ void Compression::await_strand() {
         await_strand();  // more work was added meanwhile
         if (awaits_strand_) return;
         exchange_ended();
-        ready_();
+        port_.try_start();
     });
 }
 

@@ -18,6 +18,7 @@
 
 #include "daemon/exchange/exchange.h"
 #include "daemon/families/rounds/handover.h"
+#include "daemon/families/rounds/round_port.h"
 #include "daemon/kernels/strand.h"
 #include "daemon/members/job_state.h"
 #include "daemon/sparse/sparse_state.h"
@@ -40,8 +41,8 @@ struct KeptBack {
 
 class Compression {
   public:
-    // `ready` is called when rounds that had to wait may begin.
-    Compression(JobState& job, std::function<void()> ready);
+    // `port` hears when rounds that had to wait may begin.
+    Compression(JobState& job, RoundPort& port);
 
     bool is_top_k() const { return protocol::is_top_k(job_.options.compression); }
 
@@ -52,7 +53,8 @@ class Compression {
     bool ready() const { return strand_.is_idle(); }
 
     // Writes to `plan`, which is a reduction's, how it travels. False: it cannot begin before
-    // ready() is called. ErrorKind::invalid if the options do not fit the plan's nodes or buffers.
+    // RoundPort::try_start() is called. ErrorKind::invalid if the options do not fit the plan's
+    // nodes or buffers.
     base::Result<bool> choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members);
     // The exchange that choose() was last called for has ended, well or not.
     void chosen_ended() { exchanging_ = false; }
@@ -122,7 +124,7 @@ class Compression {
     void settle(const Key& key, const std::shared_ptr<sparse::SparseState>& state);
 
     JobState& job_;
-    std::function<void()> ready_;
+    RoundPort& port_;
     std::map<Key, std::shared_ptr<sparse::SparseState>> states_;
     kernels::Strand strand_;  // works on states and inherited residuals
     bool awaits_strand_ = false;

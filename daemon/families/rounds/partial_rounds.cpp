@@ -43,9 +43,10 @@ partial::Quorum quorum_of(const control::JobOptions& options, uint64_t seed) {
     return {Kind::all, 0, seed};
 }
 
-PartialRounds::PartialRounds(JobState& job, Events events)
+PartialRounds::PartialRounds(JobState& job, LastResult& result, Port& port)
     : job_(job),
-      events_(std::move(events)),
+      result_(result),
+      port_(port),
       strand_(std::make_shared<kernels::Strand>(job.services.aside())),
       books_(new_books()) {}
 
@@ -207,12 +208,12 @@ void PartialRounds::begin(const View& view, uint64_t round) {
     last_.reset();
     run_ = std::make_shared<PartialRun>(
         job_.services, PartialRun::Place{job_.id, view.nodes(), fmt::format("round {}", round)},
-        plan_of(view, round), books_, events_.lend);
+        plan_of(view, round), books_, [this] { return result_.take_memory(); });
     update_hold();
     run_->start([this](const Result<partial::RoundOutcome>& outcome) {
         last_ = std::exchange(run_, nullptr);
         if (terms()) missed();
-        events_.ended(outcome);
+        port_.ended(outcome);
     });
 }
 

@@ -11,24 +11,30 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "daemon/exchange/partial_run.h"
+#include "daemon/families/rounds/last_result.h"
 #include "daemon/members/job_state.h"
 
 namespace pace::daemon {
 
 class PartialRounds {
   public:
-    struct Events {
-        PartialRun::Done ended;         // the round under way
-        std::function<Scratch()> lend;  // as PartialRun's
+    class Port {
+      public:
+        // The round under way has ended.
+        virtual void ended(const base::Result<partial::RoundOutcome>& outcome) = 0;
+
+      protected:
+        ~Port() = default;
     };
 
-    PartialRounds(JobState& job, Events events);
+    // Each round's sum forms in the memory of the last result, which nobody needs any more once all
+    // nodes have begun the round.
+    PartialRounds(JobState& job, LastResult& result, Port& port);
     ~PartialRounds();
     PartialRounds(const PartialRounds&) = delete;
     PartialRounds& operator=(const PartialRounds&) = delete;
@@ -122,15 +128,16 @@ class PartialRounds {
     partial::RoundPlan plan_of(const View& view, uint64_t round) const;
 
     JobState& job_;
-    Events events_;
+    LastResult& result_;
+    Port& port_;
     std::shared_ptr<kernels::Strand> strand_;
     base::Scope scope_;
     std::shared_ptr<PartialBooks> books_;
     std::shared_ptr<PartialRun> run_;   // under way
     std::shared_ptr<PartialRun> last_;  // ended; its contributions may not be settled yet
     std::deque<Recorded> recorded_;
-    std::map<control::Rank, uint64_t>
-        told_before_;  // the first round of which a worker was not told
+    // The first round of which a worker was not told.
+    std::map<control::Rank, uint64_t> told_before_;
 };
 
 // The quorum of a job with these options.

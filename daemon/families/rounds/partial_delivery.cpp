@@ -1,10 +1,9 @@
-// Rounds of a job that does not wait for the slow: each is a reduction by the workers that have
-// called, or, if all workers have called one, a verb for all members.
+#include "daemon/families/rounds/partial_delivery.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "base/training_events.h"
-#include "daemon/families/rounds/rounds.h"
 #include "daemon/families/rounds/told_round.h"
 #include "daemon/members/call_text.h"
 #include "daemon/members/digest.h"
@@ -43,7 +42,7 @@ bool contributes(const RoundOutcome& outcome, control::Rank rank) {
 }  // namespace
 
 // A result on its way to the workers that have called for it.
-struct Rounds::Delivery {
+struct PartialDelivery::Delivery {
     RoundOutcome outcome;
     Scratch memory;
     collectives::Layout layout;
@@ -55,7 +54,7 @@ struct Rounds::Delivery {
 };
 
 // The members on this node whose trainers are here.
-std::vector<WorkerPtr> Rounds::members_here() const {
+std::vector<WorkerPtr> PartialDelivery::members_here() const {
     std::vector<WorkerPtr> members;
     for (const control::Member& member : job_.view.members) {
         if (member.node != job_.services.self) continue;
@@ -66,34 +65,26 @@ std::vector<WorkerPtr> Rounds::members_here() const {
 
 // The members here whose gradients the round that now ends has, or could have had. A newcomer may
 // already have a model with that round's result, while this node still fetches the result.
-std::vector<WorkerPtr> Rounds::callers_here() const {
+std::vector<WorkerPtr> PartialDelivery::callers_here() const {
     std::vector<WorkerPtr> callers = members_here();
     std::erase_if(callers, [this](const WorkerPtr& worker) {
         if (worker->state != Worker::State::waiting || !worker->handed_in) return true;
-        const auto base = partial_->base(worker->rank);
-        return base ? *base > completed_ : !worker->suspended;
+        const auto base = rounds_.base(worker->rank);
+        return base ? *base > sequence_.completed() : !worker->suspended;
     });
     return callers;
 }
 
 // ------------------------------------------------------------------------------------------- calls
 
-void Rounds::called(const WorkerPtr& worker) {
-    worker->state = Worker::State::waiting;
-    const bool brings = partial_ && worker->head().verb == Verb::reduce;
-    if (brings && partial_->has(worker->rank) && !take_call(worker)) return;
-    try_start();
-}
-
-// False if the call has ended the worker's request.
-bool Rounds::take_call(const WorkerPtr& worker) {
-    if (partial_->is_learning() || delivering_) return true;  // the call is taken in the next round
+bool PartialDelivery::take_call(const WorkerPtr& worker) {
+    if (rounds_.is_learning() || delivering_) return true;  // the call is taken in the next round
     if (job_.hold->is_held()) {
         // The call may write missed results to the worker's buffers.
-        job_.hold->when_free(job_.scope.callback([this] { try_start(); }));
+        job_.hold->when_free(job_.scope.callback([this] { port_.try_start(); }));
         return true;
     }
-    if (const auto handed_in = partial_->hand_in(worker); !handed_in) {
+    if (const auto handed_in = rounds_.hand_in(worker); !handed_in) {
         job_.end_head(worker, failed(handed_in.error()));
         return false;
     }
@@ -102,84 +93,53 @@ bool Rounds::take_call(const WorkerPtr& worker) {
 
 // True if the worker has missed rounds. Its request then ends when their results are written and
 // its gradient is copied.
-bool Rounds::give_missed(const WorkerPtr& worker) {
-    const auto missed = partial_->catch_up(*worker, completed_);
+bool PartialDelivery::give_missed(const WorkerPtr& worker) {
+    const auto missed = rounds_.catch_up(*worker, sequence_.completed());
     if (!missed) return false;
     worker->begin_moving(base::now_ns());
-    const Ending ending = partial_ending(*worker, missed->count, true);
-    partial_->strand().then(job_.scope.callback([this, worker, ending] {
+    const Ending ending = ending_of(*worker, missed->count, true);
+    rounds_.strand().then(job_.scope.callback([this, worker, ending] {
         tell_whole(worker->head().mark);
-        end_partial(worker, ending);
+        end(worker, ending);
         // The round under way may wait for this gradient, and end before the call returns.
-        partial_->handed_in_late();
+        rounds_.handed_in_late();
     }));
     return true;
 }
 
-bool Rounds::withdraw(const Worker& worker) {
-    return !partial_ || partial_->withdraw(worker);
-}
-
-bool Rounds::suspend(const Worker& worker) {
-    // The worker's gradients are forgotten with the worker: one that a failed round had taken, and
-    // one that no round has yet.
-    const bool goes_on = worker.state == Worker::State::waiting && !withdraw(worker) &&
-                         is_exchanging() && !partial_->stores(worker.rank);
-    departed(worker);
-    return goes_on;
-}
-
-void Rounds::departed(const Worker& worker) {
-    if (partial_) partial_->leave(worker.rank);
-}
-
-void Rounds::left(const Worker& worker) {
-    departed(worker);
-    compression_.departed(worker);
-    if (!is_busy()) compression_.exchange_ended();
-}
-
-std::optional<uint64_t> Rounds::model_round(const Worker& worker) const {
-    // A node that fetches a result first learns what the result hides. Until then its workers'
-    // models are of the round before.
-    if (job_.view.epoch == waits_in_) return std::nullopt;
-    if (!partial_) return completed_;
-    const auto base = partial_->base(worker.rank);
-    if (base && *base >= view_base_) return base;
+std::optional<uint64_t> PartialDelivery::model_round(const Worker& worker) const {
+    const auto base = rounds_.base(worker.rank);
+    if (base && *base >= sequence_.view_base()) return base;
     // The worker waits for all members, the newcomer included, so no round comes before: rounds
     // that the worker lacks, the newcomer lacks too.
-    if (worker.head().verb != Verb::reduce) return completed_;
+    if (worker.head().verb != Verb::reduce) return sequence_.completed();
     return std::nullopt;
-}
-
-void Rounds::adopted(const Worker& newcomer, uint64_t round) {
-    if (partial_) partial_->adopted(newcomer.rank, round);
 }
 
 // ----------------------------------------------------------------------------- from round to round
 
-void Rounds::open_partial() {
+void PartialDelivery::open() {
     if (!job_.view.contains_node(job_.services.self)) return;
     for (const WorkerPtr& worker : members_here()) {
         // The view may still have a rank whose new trainer is no member yet.
-        if (worker->has_model() && !partial_->has(worker->rank))
-            partial_->join(worker->rank, completed_);
+        if (worker->has_model() && !rounds_.has(worker->rank))
+            rounds_.join(worker->rank, sequence_.completed());
         const bool brings = worker->state == Worker::State::waiting && !worker->handed_in &&
                             worker->head().verb == Verb::reduce;
         if (brings) take_call(worker);
     }
-    if (!partial_->under_way()) {
-        round_view_ = job_.view;
-        partial_->begin(round_view_, completed_);
+    if (!rounds_.under_way()) {
+        sequence_.begin();
+        rounds_.begin(sequence_.round_view(), sequence_.completed());
     }
-    partial_->count_calls(members_here());
+    rounds_.count_calls(members_here());
 }
 
-void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
-    Scratch memory = partial_->last()->take_scratch();
+void PartialDelivery::ended(const Result<RoundOutcome>& outcome) {
+    Scratch memory = rounds_.last()->take_scratch();
     if (!outcome) {
-        if (memory.size() != 0) retained_.memory = std::move(memory);
-        partial_failed(outcome.error());
+        result_.put_back(std::move(memory));
+        failed_with(outcome.error());
         return;
     }
     switch (outcome->verdict) {
@@ -187,64 +147,51 @@ void Rounds::partial_ended(const Result<RoundOutcome>& outcome) {
             deliver(*outcome, std::move(memory));
             return;
         case Verdict::everyone:
-            everyone_ = true;
+            sequence_.serve_everyone();
             break;
         case Verdict::disagree:
         case Verdict::nothing:
             skip(*outcome);
             break;
     }
-    go_on();
+    port_.go_on();
 }
 
 // The requests wait for the next view, with the gradients that were taken. If there is no memory
 // for the result they would wait for ever, so they end.
-void Rounds::partial_failed(const base::Error& error) {
-    if (partial_->last()->nodes().size() > 1) wait_for_view();
+void PartialDelivery::failed_with(const base::Error& error) {
+    if (rounds_.last()->nodes().size() > 1) port_.wait_for_view();
     if (error.kind == ErrorKind::memory) {
-        partial_->put_back();
+        rounds_.put_back();
         for (const WorkerPtr& worker : callers_here()) {
-            partial_->withdraw(*worker);
+            rounds_.withdraw(*worker);
             job_.end_head(worker, failed(error));
         }
     }
-    if (preparing_ != 0) {
-        answer_prepare();
-        return;
-    }
-    base::log_event(base::events::kRoundFailed,
-                    {{"job", job_.options.name}, {"round", completed_}, {"reason", error.message}});
+    if (sequence_.stopped()) return port_.go_on();
+    base::log_event(
+        base::events::kRoundFailed,
+        {{"job", job_.options.name}, {"round", sequence_.completed()}, {"reason", error.message}});
     // The next round begins without a call.
     if (error.kind == ErrorKind::memory)
-        job_.services.loop.defer(job_.scope.callback([this] { try_start(); }));
-}
-
-// No round has the requests of workers that were suspended in the midst of one any more, and the
-// next view goes without these workers.
-void Rounds::end_suspended() {
-    std::vector<WorkerPtr> suspended;
-    for (const auto& [rank, worker] : job_.workers)
-        if (worker->state == Worker::State::waiting && worker->suspended)
-            suspended.push_back(worker);
-    for (const WorkerPtr& worker : suspended) wait_again(worker);
+        job_.services.loop.defer(job_.scope.callback([this] { port_.try_start(); }));
 }
 
 // The first node whose terms differ from this node's.
-NodeId Rounds::unlike_here(const RoundOutcome& outcome) const {
-    const std::vector<NodeId> nodes = round_view_.nodes();
-    const uint32_t own = !partial_->terms() ? 0 : digest_of(*partial_->terms());
+NodeId PartialDelivery::unlike_here(const RoundOutcome& outcome) const {
+    const std::vector<NodeId> nodes = sequence_.round_view().nodes();
+    const uint32_t own = !rounds_.terms() ? 0 : digest_of(*rounds_.terms());
     for (size_t i = 0; i < std::min(nodes.size(), outcome.terms.size()); ++i)
         if (outcome.terms[i] != 0 && outcome.terms[i] != own) return nodes[i];
     return 0;
 }
 
-// The round has no result.
-void Rounds::skip(const RoundOutcome& outcome) {
+void PartialDelivery::skip(const RoundOutcome& outcome) {
     const std::vector<WorkerPtr> callers = callers_here();
     tell(outcome);
-    retain(0, 0);
-    partial_->commit_nothing(completed_);
-    ++completed_;
+    result_.keep(0, 0);
+    rounds_.commit_nothing(sequence_.completed());
+    sequence_.end();
     if (outcome.verdict != Verdict::disagree) return;
     for (const WorkerPtr& worker : callers) {
         job_.end_head(
@@ -255,17 +202,16 @@ void Rounds::skip(const RoundOutcome& outcome) {
     }
 }
 
-void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
+void PartialDelivery::deliver(const RoundOutcome& outcome, Scratch memory) {
     if (job_.hold->is_held()) return deliver_later(outcome, std::move(memory));
     auto delivery = std::make_shared<Delivery>();
     delivery->outcome = outcome;
     delivery->memory = std::move(memory);
     // Null if everything was declared void while the result waited.
-    const uint64_t began =
-        partial_->last() != nullptr ? partial_->last()->began_ns() : base::now_ns();
+    const uint64_t began = rounds_.last() != nullptr ? rounds_.last()->began_ns() : base::now_ns();
     for (const WorkerPtr& worker : callers_here()) {
         if (worker->suspended && !contributes(outcome, worker->rank)) continue;
-        partial_->free_memory(*worker);
+        rounds_.free_memory(*worker);
         worker->begin_moving(began);
         const std::vector<BufferPtr>& buffers = worker->head().destination();
         delivery->recipients.emplace_back().segments = memory_of(buffers);
@@ -274,23 +220,23 @@ void Rounds::deliver(const RoundOutcome& outcome, Scratch memory) {
         delivery->given.push_back(worker->rank);
         delivery->marks.push_back(worker->head().mark);
     }
-    delivery->layout = partial_->terms()->layout;
+    delivery->layout = rounds_.terms()->layout;
     tell_writing(delivery->marks);
     delivering_ = delivery;
     const size_t bytes = delivery->layout.bytes();
     const std::byte* const result = delivery->memory.data();
     // The work keeps the delivery, and with it all memory that it touches.
     if (!delivery->recipients.empty())
-        partial_->strand().run(bytes * (delivery->recipients.size() + 1), bytes,
-                               kernels::Aside::kGrainBytes,
-                               [delivery, copy = collectives::copying_to_members(
-                                              delivery->layout, result, delivery->recipients)](
-                                   size_t begin, size_t end) { copy(begin, end); });
-    partial_->remember(completed_, {result, delivery}, delivery->given);
-    partial_->strand().then(job_.scope.callback([this, delivery] { delivered(delivery); }));
+        rounds_.strand().run(bytes * (delivery->recipients.size() + 1), bytes,
+                             kernels::Aside::kGrainBytes,
+                             [delivery, copy = collectives::copying_to_members(
+                                            delivery->layout, result, delivery->recipients)](
+                                 size_t begin, size_t end) { copy(begin, end); });
+    rounds_.remember(sequence_.completed(), {result, delivery}, delivery->given);
+    rounds_.strand().then(job_.scope.callback([this, delivery] { delivered(delivery); }));
 }
 
-void Rounds::deliver_later(const RoundOutcome& outcome, Scratch memory) {
+void PartialDelivery::deliver_later(const RoundOutcome& outcome, Scratch memory) {
     delivering_ = std::make_shared<Delivery>();
     delivering_->memory = std::move(memory);
     job_.hold->when_free([this, outcome, waiting = std::weak_ptr(delivering_)] {
@@ -299,19 +245,19 @@ void Rounds::deliver_later(const RoundOutcome& outcome, Scratch memory) {
     });
 }
 
-void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
+void PartialDelivery::delivered(const std::shared_ptr<Delivery>& delivery) {
     delivering_.reset();
     tell_whole(delivery->marks);
-    partial_->commit(completed_, delivery->given);
+    rounds_.commit(sequence_.completed(), delivery->given);
     tell(delivery->outcome);
-    retain(delivery->layout.bytes(), partial::digest_of(*partial_->terms()));
-    if (round_view_.nodes().size() <= 1) retained_.drop();
-    retained_.memory = std::move(delivery->memory);
-    ++completed_;
+    result_.keep(delivery->layout.bytes(), partial::digest_of(*rounds_.terms()));
+    if (sequence_.round_view().nodes().size() <= 1) result_.drop();
+    result_.put_back(std::move(delivery->memory));
+    sequence_.end();
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : delivery->workers) {
-        const bool late = !partial_->was_in_time(delivery->outcome, worker->rank);
-        end_partial(worker, partial_ending(*worker, 1, late));
+        const bool late = !rounds_.was_in_time(delivery->outcome, worker->rank);
+        end(worker, ending_of(*worker, 1, late));
     }
     // Workers that have called since get the result too; their gradients count in the next round.
     job_.hold->when_free(job_.scope.callback([this] {
@@ -319,22 +265,30 @@ void Rounds::delivered(const std::shared_ptr<Delivery>& delivery) {
             if (worker->state != Worker::State::waiting) continue;
             if (worker->handed_in)
                 give_missed(worker);
-            else if (worker->head().verb == Verb::reduce && partial_->has(worker->rank))
+            else if (worker->head().verb == Verb::reduce && rounds_.has(worker->rank))
                 take_call(worker);
         }
-        go_on();
+        port_.go_on();
     }));
 }
 
+void PartialDelivery::commit_full(Verb verb) {
+    tell({Verdict::everyone, {}, 1.0, {}});
+    if (verb == Verb::barrier)
+        rounds_.commit_nothing(sequence_.completed());
+    else
+        rounds_.commit_equal(sequence_.completed());
+}
+
 // Sets what this node's workers, and nodes that missed the round, are told of it.
-void Rounds::tell(const RoundOutcome& outcome) {
-    retained_.told = write({outcome, partial_->terms()}, round_view_.roster());
+void PartialDelivery::tell(const RoundOutcome& outcome) {
+    result_.tell(write({outcome, rounds_.terms()}, sequence_.round_view().roster()));
     if (outcome.verdict != Verdict::sum) return;
-    told_.round = completed_;
+    told_.round = sequence_.completed();
     told_.outcome = outcome;
-    told_.members = members_of(round_view_, outcome);
-    told_.nodes = static_cast<uint32_t>(round_view_.nodes().size());
-    const PartialRun* run = partial_->last();
+    told_.members = members_of(sequence_.round_view(), outcome);
+    told_.nodes = static_cast<uint32_t>(sequence_.round_view().nodes().size());
+    const PartialRun* run = rounds_.last();
     if (run == nullptr) return;
     told_.bytes_sent = run->round().traffic().bytes_sent;
     told_.bytes_received = run->round().traffic().bytes_received;
@@ -342,16 +296,14 @@ void Rounds::tell(const RoundOutcome& outcome) {
 }
 
 // The ending of the worker's first request, as of now.
-Ending Rounds::partial_ending(const Worker& worker, uint64_t rounds, bool late) {
+Ending PartialDelivery::ending_of(const Worker& worker, uint64_t rounds, bool late) {
     const Request& request = worker.head();
     Ending ending;
     ending.iteration = request.iteration;
-    ending.group =
-        // The last round that had a sum; verbs for all members may have come after it.
-        told_.round;
+    ending.group = told_.round;
     ending.rounds = rounds;
     ending.late = late;
-    ending.resync = partial_->asks_for_sync(worker.rank, completed_);
+    ending.resync = rounds_.asks_for_sync(worker.rank, sequence_.completed());
     ending.divisor = told_.outcome.divisor;
     ending.contributors = static_cast<uint32_t>(told_.outcome.contributors.size());
     ending.members = told_.members;
@@ -363,7 +315,7 @@ Ending Rounds::partial_ending(const Worker& worker, uint64_t rounds, bool late) 
     return ending;
 }
 
-void Rounds::end_partial(const WorkerPtr& worker, Ending ending) {
+void PartialDelivery::end(const WorkerPtr& worker, Ending ending) {
     worker->iteration = ending.iteration;
     ending.moving_ns = base::now_ns() - worker->head().submitted_ns - ending.queued_ns;
     if (ending.late) ++job_.services.counters.gradients_late;
