@@ -284,33 +284,27 @@ void PartialDelivery::commit_full(Verb verb) {
 void PartialDelivery::tell(const RoundOutcome& outcome) {
     result_.tell(write({outcome, rounds_.terms()}, sequence_.round_view().roster()));
     if (outcome.verdict != Verdict::sum) return;
-    told_.round = sequence_.completed();
-    told_.outcome = outcome;
+    told_.group = sequence_.completed();
+    told_.divisor = outcome.divisor;
+    told_.contributors = static_cast<uint32_t>(outcome.contributors.size());
     told_.members = members_of(sequence_.round_view(), outcome);
     told_.nodes = static_cast<uint32_t>(sequence_.round_view().nodes().size());
     const PartialRun* run = rounds_.last();
     if (run == nullptr) return;
     told_.bytes_sent = run->round().traffic().bytes_sent;
     told_.bytes_received = run->round().traffic().bytes_received;
-    told_.began_ns = run->began_ns();
+    told_began_ns_ = run->began_ns();
 }
 
 // The ending of the worker's first request, as of now.
 Ending PartialDelivery::ending_of(const Worker& worker, uint64_t rounds, bool late) {
     const Request& request = worker.head();
-    Ending ending;
+    Ending ending = told_;
     ending.iteration = request.iteration;
-    ending.group = told_.round;
     ending.rounds = rounds;
     ending.late = late;
     ending.resync = rounds_.asks_for_sync(worker.rank, sequence_.completed());
-    ending.divisor = told_.outcome.divisor;
-    ending.contributors = static_cast<uint32_t>(told_.outcome.contributors.size());
-    ending.members = told_.members;
-    ending.nodes = told_.nodes;
-    ending.bytes_sent = told_.bytes_sent;
-    ending.bytes_received = told_.bytes_received;
-    const uint64_t began = std::clamp(told_.began_ns, request.submitted_ns, base::now_ns());
+    const uint64_t began = std::clamp(told_began_ns_, request.submitted_ns, base::now_ns());
     ending.queued_ns = began - request.submitted_ns;
     return ending;
 }

@@ -47,16 +47,6 @@ class PartialDelivery final : private PartialRounds::Port {
     std::optional<uint64_t> model_round(const Worker& worker) const;
 
   private:
-    // What the workers are told of a round.
-    struct Told {
-        std::shared_ptr<const MemberList> members;
-        uint64_t round = 0;
-        partial::RoundOutcome outcome;
-        uint32_t nodes = 1;
-        uint64_t bytes_sent = 0;
-        uint64_t bytes_received = 0;
-        uint64_t began_ns = 0;
-    };
     struct Delivery;
 
     void ended(const base::Result<partial::RoundOutcome>& outcome) override;
@@ -77,7 +67,10 @@ class PartialDelivery final : private PartialRounds::Port {
     RoundPort& port_;
     PartialRounds rounds_;
     std::shared_ptr<Delivery> delivering_;
-    Told told_;  // of the last round that had a sum; verbs for all members may have come after it
+    // What all workers are told alike of the last round that had a sum, and when it began. Verbs
+    // for all members may have come after it.
+    Ending told_;
+    uint64_t told_began_ns_ = 0;
 };
 
 }  // namespace pace::daemon

@@ -9,31 +9,12 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/control/controller.h"
+#include "daemon/control/absent_controller.h"
 #include "daemon/jobs/job.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 
 namespace pace::daemon {
-
-// A controller to which this daemon is not attached: everything that is said to it is dropped.
-class AbsentController final : public Controller {
-  public:
-    bool attached() const override { return false; }
-    bool send(const control::FromDaemon& /*message*/) override {
-        ++dropped_;
-        return false;
-    }
-    bool send(const control::StatusRequest& /*message*/) override { return false; }
-    bool send(const control::RecordingAsked& /*message*/) override { return false; }
-    bool send(const control::RecordingMade& /*message*/) override { return false; }
-    Doubt& doubt() override { return doubt_; }
-    uint64_t dropped() const { return dropped_; }
-
-  private:
-    uint64_t dropped_ = 0;
-    Doubt doubt_;
-};
 
 // Remembers how requests have ended.
 class TestPort final : public WorkerPort {
