@@ -32,7 +32,7 @@ void FullRound::try_begin() {
                                        first.root));
         return;
     }
-    if (first.verb == Verb::reduce && !compression_.ready()) return;
+    if (first.verb == Verb::reduce && !compression_.residuals().is_ready()) return;
     sequence_.begin();
     Exchange::Plan plan = plan_round(job_, sequence_.completed(), members);
     if (first.verb == Verb::reduce) {
@@ -69,9 +69,9 @@ void FullRound::fetch(NodeId donor) {
     }
     if (members.empty()) {
         if (partial_) partial_->rounds().commit_nothing(sequence_.completed());
-        if (!compression_.is_open()) {
+        if (!compression_.residuals().is_open()) {
             sequence_.end();
-            compression_.exchange_ended();
+            compression_.residuals().exchange_ended();
             port_.try_start();
             return;
         }
@@ -108,7 +108,7 @@ void FullRound::run(Exchange::Plan plan, const Workers& members) {
     });
     if (begun) return;
     // No exchange moves the members: whoever catches the exception ends their requests.
-    compression_.chosen_ended();
+    compression_.residuals().take_back();
     if (brings_initial) job_.initial_is_lost();
     result_.lose_lent();
     for (const WorkerPtr& worker : members)
@@ -122,11 +122,12 @@ void FullRound::ended(Exchange& exchange, const Workers& members, const Result<>
     const bool is_fetch = exchange.plan().kind == Exchange::Kind::fetch;
     if (!result && !is_fetch) traffic_ = exchange.traffic();
     if (!result && exchange.plan().keep_memory == job_.initial.memory) job_.initial_is_lost();
-    compression_.chosen_ended();
+    compression_.residuals().take_back();
     result_.keep(exchange, result);
     if (result) {
         if (is_fetch)
-            compression_.conclude(exchange.plan().layout, result_.bytes(), result_.hidden());
+            compression_.residuals().conclude(exchange.plan().layout, result_.bytes(),
+                                              result_.hidden());
         if (members.empty()) {
             sequence_.end();
         } else {
@@ -137,7 +138,7 @@ void FullRound::ended(Exchange& exchange, const Workers& members, const Result<>
     } else {
         failed_with(exchange, members, result.error());
     }
-    if (!exchange_) compression_.exchange_ended();
+    if (!exchange_) compression_.residuals().exchange_ended();
     if (result || sequence_.stopped()) port_.go_on();
     if (members.empty()) port_.try_start();
 }
@@ -264,7 +265,7 @@ void FullRound::fail(const Workers& members, const base::Error& error) {
 }
 
 void FullRound::end_without_result(const Workers& members, const base::Error& error) {
-    compression_.discard();
+    compression_.residuals().discard();
     if (partial_) partial_->rounds().commit_nothing(sequence_.completed());
     sequence_.end();
     result_.drop();
@@ -280,8 +281,8 @@ void FullRound::result_is_lost() {
         port_.wait_for_view();
         return;
     }
-    compression_.discard();
-    compression_.exchange_ended();
+    compression_.residuals().discard();
+    compression_.residuals().exchange_ended();
 }
 
 }  // namespace pace::daemon

@@ -50,15 +50,15 @@ void Rounds::departed(const Worker& worker) {
 
 void Rounds::left(const Worker& worker) {
     departed(worker);
-    compression_.departed(worker);
-    if (!is_busy()) compression_.exchange_ended();
+    compression_.residuals().departed(worker);
+    if (!is_busy()) compression_.residuals().exchange_ended();
 }
 
-void Rounds::run_local(const WorkerPtr& worker, const Compression::Done& done) {
+void Rounds::run_local(const WorkerPtr& worker, const Residuals::Done& done) {
     if (worker->head().verb == Verb::residual_save)
-        compression_.save(worker, done);
+        compression_.residuals().save(worker, done);
     else
-        compression_.load(worker, done);
+        compression_.residuals().load(worker, done);
 }
 
 std::optional<uint64_t> Rounds::model_round(const Worker& worker) const {
@@ -174,15 +174,15 @@ void Rounds::leave_view() {
 
 void Rounds::commit(const control::CommitView& view) {
     leave_view();
-    compression_.commit_view(view.leavers);
+    compression_.residuals().commit_view(view.leavers);
     const NodeId self = job_.services.self;
     if (view.donor == self)
         for (const NodeId node : view.behind)
             if (node != self) result_.serve(node);
     if (sequence_.commit(view, self)) return missed_.fetch(view.donor, full_.layout());
     if (partial_) partial_->rounds().put_back();
-    compression_.discard();
-    compression_.exchange_ended();
+    compression_.residuals().discard();
+    compression_.residuals().exchange_ended();
     full_.forget_calls();
     try_start();
 }
@@ -191,7 +191,7 @@ void Rounds::invalidate(const base::Error& error) {
     sequence_.invalidate();
     result_.drop();
     result_.stop_giving(error);
-    compression_.invalidate(error);
+    compression_.residuals().invalidate(error);
     if (partial_) partial_->rounds().reset(error);
     stop(error);
     leave_view();

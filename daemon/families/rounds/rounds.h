@@ -55,7 +55,7 @@ class Rounds final : private MissedRound::Port {
     // The worker is gone for good.
     void left(const Worker& worker);
     // Runs a verb that concerns this node alone.
-    void run_local(const WorkerPtr& worker, const Compression::Done& done);
+    void run_local(const WorkerPtr& worker, const Residuals::Done& done);
     // The worker's state has changed in another way.
     void look_again() {
         if (partial_) partial_->rounds().look_again();
@@ -85,11 +85,13 @@ class Rounds final : private MissedRound::Port {
     Scratch spare_memory() { return exchange() ? Scratch() : result_.spare_memory(); }
 
     // Whether the last round's result, or residuals of this node, are on their way to other nodes.
-    bool is_giving() const { return result_.is_giving() || compression_.is_handing_over(); }
-    // As Compression's.
-    bool owes() const { return compression_.owes(); }
+    bool is_giving() const {
+        return result_.is_giving() || compression_.residuals().is_handing_over();
+    }
+    // As Residuals'.
+    bool owes() const { return compression_.residuals().owes(); }
     std::optional<KeptBack> kept_back(const Worker& worker) const {
-        return compression_.kept_back(worker);
+        return compression_.residuals().kept_back(worker);
     }
 
     bool is_exchanging() const { return is_busy() || is_partial_under_way(); }
