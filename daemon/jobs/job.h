@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "daemon/families/groups/groups.h"
-#include "daemon/families/rounds/nonfinite.h"
 #include "daemon/families/rounds/rounds.h"
-#include "daemon/families/rounds/vetting.h"
 #include "daemon/families/serving/serving.h"
+#include "daemon/families/vetting/nonfinite.h"
+#include "daemon/families/vetting/vetting.h"
 #include "daemon/jobs/adoption.h"
 #include "daemon/members/job_port.h"
 #include "daemon/members/job_state.h"

@@ -51,6 +51,8 @@ MAY_INCLUDE = {
     "daemon/families/serving": {"base", "protocol", "daemon/runtime", "daemon/members",
                                 "daemon/control", "daemon/kernels", "daemon/collectives",
                                 "daemon/server"},
+    "daemon/families/vetting": {"base", "protocol", "daemon/runtime", "daemon/members",
+                                "daemon/kernels"},
     "daemon/jobs": {"base", "protocol", "daemon/runtime", "daemon/gpu", "daemon/members",
                     "daemon/exchange", "daemon/families", "daemon/control",
                     "daemon/collectives"},

@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "daemon/families/rounds/nonfinite.h"
+#include "daemon/families/vetting/nonfinite.h"
 #include "daemon/members/worker.h"
 #include "daemon/runtime/services.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/families/rounds/nonfinite.h"
+#include "daemon/families/vetting/nonfinite.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 // Infinities and NaNs in gradients: the first one is found, wherever it is and however many threads
 // look.
-#include "daemon/families/rounds/nonfinite.h"
+#include "daemon/families/vetting/nonfinite.h"
 
 #include <cstring>
 #include <memory>

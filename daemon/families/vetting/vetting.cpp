@@ -1,4 +1,4 @@
-#include "daemon/families/rounds/vetting.h"
+#include "daemon/families/vetting/vetting.h"
 
 #include <algorithm>
 #include <utility>
