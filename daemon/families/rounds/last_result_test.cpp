@@ -138,7 +138,7 @@ TEST_F(LastResultTest, IsDroppedWhenAllOtherNodesAreKnownToHaveIt) {
     fetch();
     there_.result.serve(kHere);
     ASSERT_TRUE(until([this] { return fetched_; }));
-    here_.result.met({kHere});
+    here_.result.met({kThere + 1});
     EXPECT_TRUE(here_.result.is_here());
     EXPECT_EQ(here_.result.spare_memory().size(), 0U);
     here_.result.met({kThere});
