@@ -27,7 +27,7 @@ uint64_t fetch_number(const JobState& job, ExchangeKind kind, NodeId fetcher) {
 }
 
 uint64_t hidden_number(const JobState& job, NodeId fetcher, uint64_t part) {
-    return mix(fetch_number(job, ExchangeKind::hidden, fetcher), part);
+    return part_number(fetch_number(job, ExchangeKind::hidden, fetcher), part);
 }
 
 std::vector<uint64_t> numbers_left(const JobState& job, uint64_t epoch, uint64_t completed) {
@@ -44,7 +44,7 @@ std::vector<uint64_t> numbers_left(const JobState& job, uint64_t epoch, uint64_t
     }
     const uint64_t hidden = number(ExchangeKind::hidden, self);
     numbers.insert(numbers.end(),
-                   {number(ExchangeKind::fetch_told, self), mix(hidden, 0), mix(hidden, 1)});
+                   {number(ExchangeKind::fetch_told, self), part_number(hidden, 0), part_number(hidden, 1)});
     return numbers;
 }
 
