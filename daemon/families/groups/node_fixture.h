@@ -1,0 +1,164 @@
+// What one node has of a job of groups, without the job, in simulated time. The test says what the
+// job would say.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/simulated_time.h"
+#include "daemon/control/controller.h"
+#include "daemon/members/job_state.h"
+#include "transports/memory/memory_network.h"
+#include "transports/memory/memory_transport.h"
+
+namespace pace::daemon {
+
+// Remembers what it is told.
+class ListeningController final : public Controller {
+  public:
+    bool attached() const override { return true; }
+    bool send(const control::FromDaemon& message) override {
+        said_.push_back(message);
+        return true;
+    }
+    bool send(const control::StatusRequest& /*message*/) override { return false; }
+    bool send(const control::RecordingAsked& /*message*/) override { return false; }
+    bool send(const control::RecordingMade& /*message*/) override { return false; }
+    Doubt& doubt() override { return doubt_; }
+
+    // The messages of this type since this was asked last. Others are forgotten.
+    template <typename Message>
+    std::vector<Message> take() {
+        std::vector<Message> taken;
+        for (const control::FromDaemon& said : said_)
+            if (const auto* const message = std::get_if<Message>(&said)) taken.push_back(*message);
+        said_.clear();
+        return taken;
+    }
+
+  private:
+    std::vector<control::FromDaemon> said_;
+    Doubt doubt_;
+};
+
+// A job that has nothing but groups.
+class GroupsAlone final : public JobPort {
+  public:
+    void advance(const WorkerPtr& worker) override { advanced.push_back(worker->rank); }
+    void group_begins(const std::vector<NodeId>& /*nodes*/) override {}
+    Scratch round_memory() override { return {}; }
+    std::optional<uint64_t> model_round(const Worker& /*worker*/) override { return std::nullopt; }
+    void adopted(const Worker& /*newcomer*/, uint64_t /*round*/) override {}
+    void departed(const Worker& /*worker*/) override {}
+    std::shared_ptr<Scratch> place_for_model(const std::vector<BufferPtr>& /*buffers*/) override {
+        return nullptr;
+    }
+    void broadcasted(uint64_t /*round*/, const std::vector<BufferPtr>& /*buffers*/,
+                     const std::shared_ptr<Scratch>& /*copy*/) override {}
+    void before_server_report(const std::function<void()>& then) override { then(); }
+    control::ServerReport server_report() override { return {}; }
+
+    std::vector<control::Rank> advanced;
+};
+
+class Trainer final : public WorkerPort {
+  public:
+    void request_ended(uint64_t id, const Ending& ending) override { endings[id] = ending; }
+    void request_waits(uint64_t /*id*/, const std::string& /*what*/) override {}
+    bool process_stopped() const override { return false; }
+
+    std::map<uint64_t, Ending> endings;
+};
+
+class NodeFixture : public ::testing::Test {
+  protected:
+    static constexpr NodeId kSelf = 1;
+    static constexpr NodeId kOther = 2;
+    static constexpr control::JobId kJob = 7;
+    static constexpr uint64_t kToken = 0xC0FFEE;
+    static constexpr uint32_t kDigest = 99;
+
+    NodeFixture() {
+        services_.control = &controller_;
+        services_.self = kSelf;
+        services_.exchange_began = [] {};
+        job_.id = kJob;
+        job_.token = kToken;
+    }
+    ~NodeFixture() override {
+        job_.scope.end();
+        transport_->end();
+    }
+
+    // Lets this much time pass. Timers that are due meanwhile run at their times.
+    void pass(base::Duration time) {
+        const base::TimePoint end = base::now() + time;
+        for (auto next = loop_->next_timer(); next && *next <= end; next = loop_->next_timer()) {
+            base::SimulatedTime::set(std::max(base::now(), *next));
+            settle();
+        }
+        base::SimulatedTime::set(end);
+        settle();
+    }
+    void settle() {
+        for (int turns = 0; loop_->turn(false); ++turns) ASSERT_LT(turns, 1000);
+    }
+
+    WorkerPtr add_worker(control::Rank rank) {
+        auto worker = std::make_shared<Worker>();
+        worker->rank = rank;
+        worker->port = &trainer_;
+        job_.workers[rank] = worker;
+        return worker;
+    }
+    void has_announced(Worker& worker, uint64_t iteration) {
+        worker.announced = Worker::Announced{iteration, kDigest, base::now()};
+    }
+    // The worker has called an average of a buffer with this value. Returns the buffer.
+    BufferPtr has_called(Worker& worker, uint64_t iteration, float value = 0, uint64_t count = 4) {
+        auto buffer = std::make_shared<Buffer>();
+        buffer->memory = base::MappedMemfd::create("test", count * sizeof(float), false).value();
+        buffer->count = count;
+        std::fill_n(values(*buffer), count, value);
+        Request request;
+        request.id = worker.rank;
+        request.verb = protocol::Verb::average;
+        request.iteration = iteration;
+        request.digest = kDigest;
+        request.buffers = {buffer};
+        request.elements = request.ready = count;
+        worker.announced.reset();
+        worker.queue.push_back(std::move(request));
+        worker.state = Worker::State::ready;
+        return buffer;
+    }
+    static float* values(Buffer& buffer) { return reinterpret_cast<float*>(buffer.memory.data()); }
+    bool is_done(control::Rank rank) const {
+        const auto ending = trainer_.endings.find(rank);
+        return ending != trainer_.endings.end() &&
+               ending->second.outcome == protocol::Outcome::done;
+    }
+
+    base::SimulatedTime simulated_{1};
+    std::unique_ptr<base::EventLoop> loop_ = base::EventLoop::create().value();
+    transports::MemoryNetwork network_;
+    std::unique_ptr<transports::MemoryTransport> transport_ = network_.create();
+    Peers peers_{*transport_};
+    kernels::WorkerPool pool_{0};
+    Counters counters_;
+    base::BackgroundThread disk_;
+    const std::unique_ptr<Services> own_services_ = std::make_unique<Services>(
+        *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
+    Services& services_ = *own_services_;
+    ListeningController controller_;
+    GroupsAlone port_;
+    Trainer trainer_;
+    JobState job_{services_, port_, {}, 0};
+};
+
+}  // namespace pace::daemon
