@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/release_thread.h"
+#include "base/simulated_process.h"
 
 namespace pace::base {
 
@@ -27,7 +28,10 @@ Result<std::byte*> map_shared(int fd, size_t bytes) {
     void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (address == MAP_FAILED)
         return make_errno_error(errno, fmt::format("map {} bytes of shared memory", bytes));
-    return static_cast<std::byte*>(address);
+    auto* const data = static_cast<std::byte*>(address);
+    if (SimulatedProcesses* const simulated = simulated_processes())
+        simulated->maps(data, bytes, fd);
+    return data;
 }
 
 // Huge pages come from a pool that can be empty. If the other holder punches a hole into a memfd of
@@ -72,7 +76,9 @@ MappedMemfd::~MappedMemfd() {
 }
 
 void MappedMemfd::unmap() {
-    if (data_ != nullptr) release_shared(data_, size_, std::move(fd_));
+    if (data_ == nullptr) return;
+    if (SimulatedProcesses* const simulated = simulated_processes()) simulated->unmaps(data_);
+    release_shared(data_, size_, std::move(fd_));
     data_ = nullptr;
 }
 

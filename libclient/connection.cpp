@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/simulated_process.h"
 #include "libclient/call.h"
 #include "protocol/option_codec.h"
 
@@ -240,7 +241,9 @@ void Connection::report(const Progress& progress) {
 
 Wake Connection::await_completion(TimePoint deadline, bool interruptible) {
     const TimePoint start = base::now();
-    const TimePoint spin_until = std::min(deadline, start + spin_.budget());
+    // Simulated time would stand still while the thread spins.
+    const base::Duration spins = base::is_simulated() ? base::Duration() : spin_.budget();
+    const TimePoint spin_until = std::min(deadline, start + spins);
     Wake wake = Wake::deadline;
     while (wake == Wake::deadline && base::now() < spin_until) {
         if (ring_.has_completions()) wake = Wake::completion;
@@ -261,8 +264,7 @@ Wake Connection::sleep(TimePoint deadline, bool interruptible) {
         // thread.
         std::array<pollfd, 2> watched{pollfd{ring_.completion_bell(), POLLIN, 0},
                                       pollfd{link_.fd(), POLLRDHUP, 0}};
-        const timespec left = time_left(deadline);
-        const int ready = ppoll(watched.data(), watched.size(), &left, nullptr);
+        const int ready = base::wait_on(watched, deadline);
         if (ready < 0 && errno != EINTR) return Wake::gone;
         const bool interrupted = ready < 0 && interruptible;
         if (ready > 0 && watched[1].revents != 0) return Wake::gone;

@@ -1,11 +1,10 @@
 #include "libclient/greeting.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 
+#include "base/simulated_process.h"
 #include "libclient/embedded.h"
 #include "protocol/types.h"
 #include "protocol/version.h"
@@ -91,11 +90,11 @@ Error explained(const Endpoint& endpoint, Error error) {
 }  // namespace
 
 bool Retry::pause() {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - base::now()).count();
-    if (left <= 0) return false;
+    const base::TimePoint now = base::now();
+    if (now >= until_) return false;
     // The last pause ends at `until`, so that a daemon that appears before `until` is found.
-    interrupted_ = poll(nullptr, 0, static_cast<int>(std::min<int64_t>(pause_ms_, left))) < 0 &&
-                   errno == EINTR && interruptible_;
+    const base::TimePoint ends = std::min(until_, now + std::chrono::milliseconds(pause_ms_));
+    interrupted_ = base::wait_on({}, ends) < 0 && errno == EINTR && interruptible_;
     if (interrupted_) return false;
     pause_ms_ = std::min(2 * pause_ms_, kPauseMaxMs);
     return true;

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/simulated_process.h"
+
 namespace pace::client {
 
 using base::Duration;
@@ -73,14 +75,6 @@ base::Error interrupted_error() {
                       "a signal has come while the daemon was waited for; call again to go on");
 }
 
-timespec time_left(TimePoint deadline) {
-    constexpr Duration day = std::chrono::hours(24);
-    const TimePoint now = base::now();
-    if (deadline <= now) return {0, 0};
-    const int64_t left = (deadline - now > day ? day : Duration(deadline - now)).count();
-    return {left / 1000000000, left % 1000000000};
-}
-
 Result<Link> Link::connect(const std::string& path, TimePoint deadline, bool interruptible) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -128,13 +122,17 @@ Result<> Link::send(const flatbuffers::FlatBufferBuilder& packet, int fd, TimePo
         part->cmsg_len = CMSG_LEN(sizeof(int));
         std::memcpy(CMSG_DATA(part), &fd, sizeof(int));
     }
+    const std::span content(static_cast<const std::byte*>(bytes.iov_base), bytes.iov_len);
+    base::pass("before", content);
     for (;;) {
-        if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0) return {};
+        if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0) break;
         if (errno == EINTR) continue;
         if (errno == EPIPE || errno == ECONNRESET) return closed_error();
         if (errno != EAGAIN) return make_errno_error(errno, "send to the daemon");
         PACE_TRY(wait_for(POLLOUT, deadline, false, "the daemon does not read its socket"));
     }
+    base::pass("after", content);
+    return {};
 }
 
 Result<Packet> Link::receive(TimePoint deadline, bool interruptible) {
@@ -162,6 +160,7 @@ Result<Packet> Link::receive(TimePoint deadline, bool interruptible) {
         if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
             return make_error(ErrorKind::corrupt, "a packet from the daemon is too large");
         bytes.resize(static_cast<size_t>(got));
+        base::pass("at", bytes);
         return Packet::verify(std::move(bytes), std::move(fds));
     }
 }
@@ -170,8 +169,7 @@ Result<> Link::wait_for(short events, TimePoint deadline, bool interruptible,
                         std::string_view late) const {
     pollfd watched{socket_.get(), events, 0};
     for (;;) {
-        const timespec left = time_left(deadline);
-        const int ready = ppoll(&watched, 1, &left, nullptr);
+        const int ready = base::wait_on({&watched, 1}, deadline);
         if (ready > 0) return {};
         if (ready < 0 && errno == EINTR && interruptible) return interrupted_error();
         if (base::now() >= deadline || (ready < 0 && errno != EINTR))

@@ -59,7 +59,4 @@ class Link {
 // The error of a wait that a signal has ended.
 base::Error interrupted_error();
 
-// The time left until `deadline`, not negative, for ppoll. Far deadlines are cut to a day.
-timespec time_left(base::TimePoint deadline);
-
 }  // namespace pace::client

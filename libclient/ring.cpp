@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/simulated_process.h"
 #include "protocol/types.h"
 #include "protocol/version.h"
 
@@ -111,6 +112,7 @@ Result<SubmissionEntry*> ClientRing::next_submission() {
 }
 
 void ClientRing::submit() {
+    base::pass("before a submission");
     const uint32_t stride = layout_.strides.submission;
     std::byte* const place = slot(layout_.submissions(), stride, submission_tail_);
     const size_t named = protocol::slices_named(*next_) * sizeof(protocol::SubmittedSlice);
@@ -118,8 +120,10 @@ void ClientRing::submit() {
     // The fields that only a newer daemon knows are zero.
     if (stride > sizeof(SubmissionEntry))
         std::memset(place + sizeof(SubmissionEntry), 0, stride - sizeof(SubmissionEntry));
+    base::pass("in a submission");
     protocol::RingControl& submission = header().submission;
     submission.tail.value.store(++submission_tail_, std::memory_order_seq_cst);
+    base::pass("after a submission");
     if (submission.consumer_sleeps.value.load(std::memory_order_seq_cst) == 0) return;
     // The write to the bell fails only if the counter is full. The bell then rings already.
     const uint64_t one = 1;
@@ -166,6 +170,7 @@ Result<bool> ClientRing::take_completion(Completion* ret_completion) {
                     std::min<size_t>(strides.member, sizeof(MemberEntry)));
         list += strides.member;
     }
+    base::pass("before a completion is taken");
     completion_head_->store(head + 1, std::memory_order_relaxed);
     header().completion.head.value.store(head + 1, std::memory_order_release);
     return true;

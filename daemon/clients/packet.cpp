@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/simulated_process.h"
+
 namespace pace::daemon {
 
 using base::ErrorKind;
@@ -61,6 +63,7 @@ Result<ReceivedPacket> receive_packet(int socket) {
         return base::make_error(ErrorKind::corrupt, "a packet carries more than {} descriptors",
                                 kPacketFdsMax);
     packet.bytes.resize(static_cast<size_t>(size));
+    if (!packet.closed) base::pass("at", packet.bytes);
     return packet;
 }
 
@@ -79,7 +82,11 @@ Result<> send_packet(int socket, std::span<const std::byte> bytes, std::span<con
         c->cmsg_len = CMSG_LEN(fds.size_bytes());
         std::memcpy(CMSG_DATA(c), fds.data(), fds.size_bytes());
     }
-    if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return {};
+    base::pass("before", bytes);
+    if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+        base::pass("after", bytes);
+        return {};
+    }
     if (errno == EAGAIN)
         return base::make_error(ErrorKind::limit, "the client does not read its socket");
     if (errno == EPIPE || errno == ECONNRESET)

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/simulated_process.h"
+
 namespace pace::daemon {
 
 using base::ErrorKind;
@@ -86,6 +88,7 @@ Result<bool> RingServer::take(SubmissionEntry& ret_entry) {
                 protocol::slices_named(ret_entry) * sizeof(protocol::SubmittedSlice));
     ++submission_head_;
     header().submission.head.value.store(submission_head_, std::memory_order_release);
+    base::pass("after a submission is taken");
     return true;
 }
 
@@ -117,11 +120,14 @@ void RingServer::complete(uint64_t id, const Ending& ending) {
     slot.message_bytes = static_cast<uint32_t>(length);
     if (length > 0) std::memcpy(slot.message, ending.message.data(), length);
 
+    base::pass("before a completion");
     ++completion_tail_;
     auto& control = header().completion;
     control.tail.value.store(completion_tail_, std::memory_order_seq_cst);
+    base::pass("in a completion");
     marks_.release(id);
     waits_.release(id);
+    base::pass("after a completion");
     if (control.consumer_sleeps.value.load(std::memory_order_seq_cst) != 0) {
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t written =

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/simulated_process.h"
+
 namespace pace::daemon {
 
 using protocol::WriteState;
@@ -31,7 +33,10 @@ class WriteMarks::Mark final : public WriteMark {
 
   private:
     void set(WriteState state) {
-        if (slots_->requests[slot_] == request_) slots_->set(slot_, state);
+        if (slots_->requests[slot_] != request_) return;
+        base::pass("before a write mark");
+        slots_->set(slot_, state);
+        base::pass("after a write mark");
     }
 
     std::shared_ptr<Slots> slots_;

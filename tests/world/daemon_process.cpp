@@ -6,6 +6,12 @@
 
 namespace pace::world {
 
+namespace {
+
+constexpr uint32_t kClientsMax = 1000;
+
+}  // namespace
+
 DaemonProcess::DaemonProcess(const Surroundings& in, MachineId machine, uint64_t life,
                              std::shared_ptr<const TimePoint> stalls_until)
     : in_(in),
@@ -50,21 +56,43 @@ DaemonProcess::DaemonProcess(const Surroundings& in, MachineId machine, uint64_t
 // transport, then the rest in the order of Node::State's destructor.
 DaemonProcess::~DaemonProcess() {
     fall_silent();
+    const Processes::Runs runs(in_.processes, this);
     in_.machines.enter(machine_);
     loop_->when_out_of_memory({});
     inbox_.clear();
+    listener_.reset();
+    if (clients_) clients_->close_all();
     for (const Kept& kept : kept_) kept.let_go();
     transport_->end();
     engine_->shut_down();
     loop_->remove_poller(transport_.get());
     do loop_->settle(base::now() + std::chrono::seconds(1));
     while (transport_->poll());
+    // Its buffers go while it runs.
+    clients_.reset();
+    link_.reset();
+    engine_.reset();
+}
+
+void DaemonProcess::listen(const std::string& path) {
+    const Processes::Runs runs(in_.processes, this);
+    in_.machines.enter(machine_);
+    gpus_ = std::make_unique<device::Devices>(*loop_, device::DeviceOptions{true, {}});
+    client_context_ = std::make_unique<daemon::ClientContext>(
+        *loop_, *engine_, *gpus_, services_->accounts, daemon::QuotaLimits());
+    client_context_->node = fmt::format("machine{}", machine_);
+    client_context_->generation = life_;
+    clients_ = std::make_unique<daemon::ClientSet>(*client_context_, kClientsMax, counters_);
+    listener_ = daemon::Listener::create(*loop_, path, "", [this](base::UniqueFd socket) {
+                    clients_->add(std::move(socket));
+                }).value();
 }
 
 void DaemonProcess::fall_silent() {
     if (std::exchange(silent_, true)) return;
     in_.machines.enter(machine_);
     wire_->fall_silent();
+    if (listener_) in_.processes.cut_off(*this, listener_->path());
     if (!vanished_) in_.network.kill(*transport_);
 }
 
@@ -84,11 +112,21 @@ void DaemonProcess::set_frozen(bool frozen) {
 
 bool DaemonProcess::turn() {
     if (frozen_ || silent_) return false;
+    const Processes::Runs runs(in_.processes, this);
     in_.machines.enter(machine_);
     bool worked = !inbox_.empty();
     for (auto asked = std::exchange(inbox_, {}); !asked.empty() && !silent_; asked.pop_front())
         asked.front()(*engine_);
     return loop_->turn(true) || worked;
+}
+
+// A daemon waits nowhere but in its loop.
+int DaemonProcess::wait(std::span<pollfd> watched, TimePoint /*deadline*/) {
+    return poll(watched.data(), watched.size(), 0);
+}
+
+void DaemonProcess::passes(const std::string& point) {
+    if (!silent_) in_.at_point(point, machine_);
 }
 
 }  // namespace pace::world

@@ -10,11 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "daemon/clients/client_set.h"
+#include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"
 #include "daemon/jobs/engine.h"
 #include "disk.h"
 #include "files.h"
 #include "machine.h"
+#include "processes.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 #include "wire.h"
@@ -29,16 +32,23 @@ struct Surroundings {
     transports::MemoryNetwork& network;
     Ways& ways;
     const Files& files;  // for checkpoints
+    Processes& processes;
+    // The daemon of this machine has come to a point of the client plane.
+    std::function<void(const std::string& point, MachineId machine)> at_point;
 };
 
-class DaemonProcess {
+class DaemonProcess final : public Process {
   public:
     DaemonProcess(const Surroundings& in, MachineId machine, uint64_t life,
                   std::shared_ptr<const TimePoint> stalls_until);
     // The process is killed.
-    ~DaemonProcess();
+    ~DaemonProcess() override;
     DaemonProcess(const DaemonProcess&) = delete;
     DaemonProcess& operator=(const DaemonProcess&) = delete;
+
+    // Real clients connect to the socket at this path.
+    void listen(const std::string& path);
+    size_t clients() const { return clients_ ? clients_->summaries().size() : 0; }
 
     // Nothing that this process does is seen by others any more.
     void fall_silent();
@@ -60,6 +70,8 @@ class DaemonProcess {
 
     // One turn of its loop. False if it had nothing to do.
     bool turn();
+    int wait(std::span<pollfd> watched, TimePoint deadline) override;
+    void passes(const std::string& point) override;
     // When it has something to do by itself, in the machine's time.
     std::optional<TimePoint> next_timer() const { return loop_->next_timer(); }
 
@@ -92,6 +104,11 @@ class DaemonProcess {
     std::unique_ptr<daemon::Engine> engine_;
     Wire* wire_ = nullptr;  // the link's
     std::unique_ptr<daemon::ControllerLink> link_;
+
+    std::unique_ptr<device::Devices> gpus_;
+    std::unique_ptr<daemon::ClientContext> client_context_;
+    std::unique_ptr<daemon::ClientSet> clients_;
+    std::unique_ptr<daemon::Listener> listener_;
 };
 
 }  // namespace pace::world

@@ -64,9 +64,8 @@ Fault any_fault(Random& random, const Plan& plan, uint32_t workers) {
     fault.kind = static_cast<FaultKind>(random.below(kFirstOfFiles));
     fault.at = uniform_of(random, milliseconds(300), plan.faulty);
     fault.length = length_of(random);
-    const bool is_trainers =
-        fault.kind <= FaultKind::trainer_freezes || fault.kind == FaultKind::call_canceled;
-    fault.target = static_cast<uint32_t>(random.below(is_trainers ? workers : plan.machines));
+    fault.target = static_cast<uint32_t>(
+        random.below(is_of_trainer(fault.kind) ? workers : plan.machines));
     fault.other = static_cast<uint32_t>(
         (fault.target + 1 + random.below(std::max(1U, plan.machines - 1))) % plan.machines);
     return fault;
@@ -229,6 +228,7 @@ Plan plan_of(uint64_t seed, std::optional<Family> family, uint32_t workers) {
     }
     if (!mild && random.below(3) == 0) add_common_death(random, plan, all);
     add_faults_of_files(Random(seed ^ 0x66696C6573U), plan);
+    plan.clients = Random(seed ^ 0x636C69656E7473U).below(4) == 0;
     std::sort(plan.faults.begin(), plan.faults.end(),
               [](const Fault& one, const Fault& other) { return one.at < other.at; });
     return plan;
@@ -269,7 +269,8 @@ std::string to_text(const Fault& fault) {
 }
 
 std::string to_text(const Plan& plan) {
-    std::string text = fmt::format("seed {}: {} machines", plan.seed, plan.machines);
+    std::string text = fmt::format("seed {}: {} machines{}", plan.seed, plan.machines,
+                                   plan.clients ? ", real clients" : "");
     for (const JobOptions& job : plan.jobs)
         text += fmt::format(", job {} ({})", job.name, protocol::name_of(job.policy));
     for (const Fault& fault : plan.faults) text += "\n    " + to_text(fault);

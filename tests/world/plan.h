@@ -46,6 +46,10 @@ enum class FaultKind : uint8_t {
 };
 inline constexpr size_t kFaultKinds = 24;
 std::string_view name_of(FaultKind kind);
+// Whether it befalls one trainer, not a machine or a link.
+constexpr bool is_of_trainer(FaultKind kind) {
+    return kind <= FaultKind::trainer_freezes || kind == FaultKind::call_canceled;
+}
 
 // When a fault happens: at a time, or when a named point is passed for the so manieth time.
 struct Fault {
@@ -66,6 +70,7 @@ struct Plan {
     uint32_t machines = 2;
     std::vector<protocol::JobOptions> jobs;
     std::vector<Fault> faults;
+    bool clients = false;     // whether trainers have libpace, and daemons its clients
     base::Duration faulty{};  // how long faults may last; then everybody must go on
 };
 

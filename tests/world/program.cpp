@@ -77,11 +77,19 @@ class Reducer final : public RoundProgram {
         float expected = 0;
         if (ending.members)
             for (const auto& member : *ending.members) expected += gradient(member.rank, step);
-        if (!is_even(result) || result[0] != expected)
+        if (!is_even(result) || (ending.members && result[0] != expected))
             ledger.wrong(fmt::format("{}: the sum of step {} is {}, not {}", self.name, step,
                                      result[0], expected));
         apply(self, ending, result, ledger);
         return step + 1;
+    }
+    void check_whole(const Self& self, uint64_t step, std::span<const float> result,
+                     Ledger& ledger) const override {
+        float most = 0;
+        for (uint32_t rank = 0; rank < self.job.world; ++rank) most += gradient(rank, step);
+        if (!is_even(result) || result[0] < gradient(self.rank, step) || result[0] > most)
+            ledger.wrong(fmt::format("{}: step {} is said to be whole, but is {} to {}", self.name,
+                                     step, result.front(), result.back()));
     }
 
   private:
@@ -107,6 +115,12 @@ class QuorumReducer final : public RoundProgram {
         if (ending.rounds == 0) ledger.wrong(self.name + ": a reduce ended with no round");
         apply(self, ending, result, ledger, ending.rounds == 1);
         return step + 1;
+    }
+    void check_whole(const Self& self, uint64_t step, std::span<const float> result,
+                     Ledger& ledger) const override {
+        Ending unknown;
+        for (uint32_t rank = 0; rank < self.job.world; ++rank)
+            check(self, step, rank, unknown, result, ledger);
     }
 
   private:
@@ -148,12 +162,16 @@ class TopKReducer final : public RoundProgram {
     }
     uint64_t ended(const Self& self, uint64_t step, const Ending& ending,
                    std::span<const float> result, Ledger& ledger) override {
+        check_whole(self, step, result, ledger);
+        apply(self, ending, result, ledger);
+        return step + 1;
+    }
+    void check_whole(const Self& self, uint64_t step, std::span<const float> result,
+                     Ledger& ledger) const override {
         for (const float value : result)
             if (value != std::floor(value))
                 ledger.wrong(fmt::format("{}: step {} has {}, which is no sum of gradients",
                                          self.name, step, value));
-        apply(self, ending, result, ledger);
-        return step + 1;
     }
 };
 
@@ -180,8 +198,7 @@ class Averager final : public Program {
     }
     uint64_t ended(const Self& self, uint64_t step, const Ending& ending,
                    std::span<const float> result, Ledger& ledger) override {
-        if (!is_even(result))
-            ledger.wrong(fmt::format("{}: a torn average at step {}", self.name, step));
+        check_whole(self, step, result, ledger);
         if (std::exchange(syncs_, false)) {
             ledger.agree(self.job.name + " sync", self.run, ending.group, hash_of(result),
                          self.name);
@@ -212,6 +229,11 @@ class Averager final : public Program {
         const bool all_together = self.job.policy == protocol::Policy::full;
         syncs_ = all_together && next % kStepsToSync == 0;
         return next;
+    }
+    void check_whole(const Self& self, uint64_t step, std::span<const float> result,
+                     Ledger& ledger) const override {
+        if (!is_even(result))
+            ledger.wrong(fmt::format("{}: a torn average at step {}", self.name, step));
     }
 
   private:
@@ -254,14 +276,18 @@ class Pusher final : public Program {
             pushes_ = false;
             return step;
         }
+        check_whole(self, step, result, ledger);
         pushes_ = true;
-        if (!is_one_model(result))
-            ledger.wrong(fmt::format("{}: a torn model at step {}", self.name, step));
         const uint64_t bound = self.job.policy == protocol::Policy::bsp ? 0 : self.job.staleness;
         if (self.job.policy != protocol::Policy::asp && step + 1 > ending.slowest_clock + bound)
             ledger.wrong(fmt::format("{}: pulled at {}, but the slowest worker is at {}", self.name,
                                      step + 1, ending.slowest_clock));
         return step + 1;
+    }
+    void check_whole(const Self& self, uint64_t step, std::span<const float> result,
+                     Ledger& ledger) const override {
+        if (!pushes_ && !is_one_model(result))
+            ledger.wrong(fmt::format("{}: a torn model at step {}", self.name, step));
     }
 
   private:

@@ -44,8 +44,13 @@ class Program {
     // The contents of the call's buffer. Empty: the call is made on the model.
     virtual std::vector<float> contents(const Self& self, uint64_t step) const = 0;
     // The call has ended well, and its buffer (or the model) holds this. Returns the next step.
+    // Without members it is not known whose gradients are in the result.
     virtual uint64_t ended(const Self& self, uint64_t step, const daemon::Ending& ending,
                            std::span<const float> result, Ledger& ledger) = 0;
+    // The daemon died during the call, and nothing is known but that the buffer holds the whole
+    // result.
+    virtual void check_whole(const Self& self, uint64_t step, std::span<const float> result,
+                             Ledger& ledger) const = 0;
 };
 
 std::unique_ptr<Program> program_of(const protocol::JobOptions& job);

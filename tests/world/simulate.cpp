@@ -26,6 +26,12 @@ struct Asked {
     bool points = false;
     bool verbose = false;
     bool whole = false;
+    bool clients = false;  // in every world
+
+    Plan with_clients(Plan plan) const {
+        plan.clients = plan.clients || clients;
+        return plan;
+    }
 };
 
 struct Total {
@@ -71,7 +77,8 @@ std::vector<Place> places_of(const Asked& asked) {
     for (size_t i = 0; i < kFamilies; ++i) {
         const auto family = static_cast<Family>(i);
         if (!is_asked(asked.family, name_of(family))) continue;
-        Plan calm = plan_of_point(asked.seed, family, FaultKind::trainer_dies, "never", 1);
+        Plan calm = asked.with_clients(
+            plan_of_point(asked.seed, family, FaultKind::trainer_dies, "never", 1));
         if (family == Family::server) calm.jobs[0].checkpoint_every_ms = 200;
         for (const auto& [point, times] : run(calm).points) {
             if (!is_asked(asked.point, point)) continue;
@@ -92,9 +99,9 @@ Total run_points(const Asked& asked, const std::vector<Place>& places, const Unt
         for (const Place& place : places) {
             if (is_over(total.runs)) break;
             base::Random random(seed * 1000 + static_cast<uint64_t>(place.kind));
-            const Plan plan =
+            const Plan plan = asked.with_clients(
                 plan_of_point(seed, place.family, place.kind, place.point,
-                              1 + static_cast<uint32_t>(random.below(std::min(place.times, 40U))));
+                              1 + static_cast<uint32_t>(random.below(std::min(place.times, 40U)))));
             const Report report = run(plan);
             total.add(report);
             if (!report.wrongs.empty()) say_wrong(plan, report, asked.whole);
@@ -106,7 +113,8 @@ template <typename Until>
 Total run_seeds(const Asked& asked, const Until& is_over) {
     Total total;
     for (uint64_t seed = asked.seed; !is_over(total.runs); ++seed) {
-        const Plan plan = plan_of(seed, family_of(asked.family), asked.workers);
+        const Plan plan =
+            asked.with_clients(plan_of(seed, family_of(asked.family), asked.workers));
         const Report report = run(plan);
         total.add(report);
         if (asked.verbose)
@@ -170,6 +178,9 @@ int main(int argc, char** argv) {
         ->excludes(workers);
     app.add_option("--point", asked.point, "of --points only this one, such as 'after CommitView'");
     app.add_option("--kind", asked.kind, "of --points only this fault, such as 'link is cut'");
+    app.add_flag("--clients", asked.clients,
+                 "trainers have libpace, and daemons its clients, in every world (default: the "
+                 "seed decides)");
     app.add_flag("--whole", asked.whole, "do not look for the fewest faults");
     app.add_flag("--verbose", asked.verbose, "a line for each seed; the daemons' log if it is one");
     CLI11_PARSE(app, argc, argv);

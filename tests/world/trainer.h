@@ -1,23 +1,21 @@
 // Trainer: one worker's process. It joins, makes its first broadcast and then its calls, as a
 // program with libpace would, whatever happens to its daemon.
-//
-//     absent ── begin ──▶ opening ── joined ──▶ calling ⇄ computing
-//                            ▲                     │
-//                            └── the daemon died ──┘
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "daemon/jobs/engine.h"
+#include <fmt/format.h>
+
+#include "clockwork.h"
 #include "daemon_process.h"
 #include "ledger.h"
-#include "program.h"
+#include "protocol/options/job_options.h"
 
 namespace pace::world {
+
+class Trainer;
 
 // The parts of the world that a trainer needs.
 class TrainerPort {
@@ -28,55 +26,54 @@ class TrainerPort {
     virtual bool sleeps(MachineId machine) const = 0;
     // Whether workers may be taken out of their jobs.
     virtual bool may_lose_places() const = 0;
+    // The trainer's process has come to a point. False: it dies there.
+    virtual bool at_trainers_point(const std::string& point, const Trainer& trainer) = 0;
+    // Whether faults are to be caused before the process goes on.
+    virtual bool has_faults_due() const = 0;
 };
 
 class Trainer {
   public:
-    enum class State : uint8_t { absent, opening, computing, calling };
-
     Trainer(Clockwork& clockwork, Ledger& ledger, TrainerPort& port,
-            const protocol::JobOptions& job, uint32_t rank, MachineId machine);
-    ~Trainer();
+            const protocol::JobOptions& job, uint32_t rank, MachineId machine)
+        : clockwork_(clockwork),
+          ledger_(ledger),
+          port_(port),
+          job_(job),
+          rank_(rank),
+          machine_(machine),
+          name_(fmt::format("{}.{}", job.name, rank)) {}
+    virtual ~Trainer() = default;
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
 
-    void begin();
+    virtual void begin() = 0;
     // The process ends: killed, or after it has told its daemon that it leaves.
-    void end(bool orderly);
-    void set_frozen(bool frozen);
-    void cancel_call();
+    virtual void end(bool orderly) = 0;
+    virtual void set_frozen(bool frozen) = 0;
+    virtual void cancel_call() = 0;
     // The machine's daemon is about to die: nothing comes from it any more.
-    void daemon_dies();
+    virtual void daemon_dies() = 0;
     // The machine runs again.
-    void wake();
+    virtual void wake() = 0;
+    virtual size_t model_bytes() const = 0;
+    // What the daemon charges for the trainer's session, besides its buffers.
+    virtual size_t session_bytes() const { return 0; }
+    // The trainer's activity, for a report.
+    virtual std::string doing() const = 0;
+
+    // Has the process go on, if what it waits for may have come. `stirred`: its machine's daemon
+    // has done something.
+    virtual void look(bool /*stirred*/) {}
+    // When the process goes on by itself, in the machine's time.
+    virtual std::optional<TimePoint> next_timer() const { return {}; }
 
     MachineId machine() const { return machine_; }
     uint64_t steps() const { return steps_; }
     const protocol::JobOptions& job() const { return job_; }
-    size_t model_bytes() const { return program_ ? program_->model().size_bytes() : 0; }
     const std::string& name() const { return name_; }
-    // The trainer's activity, for a report.
-    std::string doing() const;
 
-  private:
-    class Session;
-
-    DaemonProcess* daemon_of(const Session* session) const;
-    void later(Duration delay, std::function<void()> run);
-    void open();
-    void joined(base::Result<daemon::Seat> seat);
-    void refused(const base::Error& error);
-    void compute();
-    void call(bool broadcasts);
-    void submit();
-    void ended(const daemon::Ending& ending);
-    std::span<const std::byte> model_buffer() const;
-    void check_untouched();
-    void done(const daemon::Ending& ending);
-    void failed(const daemon::Ending& ending);
-    daemon::BufferPtr new_buffer(std::span<const float> contents);
-    Self self() const;
-
+  protected:
     Clockwork& clockwork_;
     Ledger& ledger_;
     TrainerPort& port_;
@@ -84,27 +81,7 @@ class Trainer {
     const uint32_t rank_;
     const MachineId machine_;
     const std::string name_;
-
-    State state_ = State::absent;
-    bool frozen_ = false;
-    uint64_t life_ = 0;
-    std::vector<std::function<void()>> frozen_work_;
-    std::unique_ptr<Program> program_;
-    std::shared_ptr<Session> session_;
-    uint64_t step_ = 0;
     uint64_t steps_ = 0;  // in all its lives
-    uint64_t requests_ = 0;
-    bool joined_before_ = false;  // in this life
-    bool broadcasts_ = true;      // the call that is made or repeated is a broadcast
-    uint64_t calling_ = 0;        // the request in flight
-    TimePoint called_at_{};
-    Duration step_takes_{};
-    uint64_t iteration_ = 0;  // as libpace's session knows them
-    uint64_t rounds_ = 0;
-    daemon::control::Run run_;
-    std::vector<daemon::BufferPtr> buffers_;  // of the session: the model, and the call's
-    std::vector<std::byte> left_;             // what the call has left in the model's buffer
-    std::string last_error_;
 };
 
 }  // namespace pace::world

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "client_trainer.h"
+#include "engine_trainer.h"
 #include "protocol/control_codec.h"
 
 namespace pace::world {
@@ -37,6 +39,11 @@ std::filesystem::path new_folder() {
     std::string name = (std::filesystem::temp_directory_path() / "pace-world-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) return {};
     return name;
+}
+
+int64_t open_descriptors() {
+    const std::filesystem::directory_iterator open("/proc/self/fd");
+    return std::distance(begin(open), end(open));
 }
 
 std::string body_of(std::span<const std::byte> message) {
@@ -84,8 +91,19 @@ World::World(const Plan& plan)
     MachineId machine = 0;
     for (const auto& job : plan_.jobs)
         for (uint32_t rank = 0; rank < job.world; ++rank)
-            trainers_.push_back(std::make_unique<Trainer>(clockwork_, ledger_, *this, job, rank,
-                                                          machine++ % plan.machines));
+            trainers_.push_back(new_trainer(job, rank, machine++ % plan.machines));
+}
+
+std::unique_ptr<Trainer> World::new_trainer(const protocol::JobOptions& job, uint32_t rank,
+                                            MachineId machine) {
+    if (!plan_.clients)
+        return std::make_unique<EngineTrainer>(clockwork_, ledger_, *this, job, rank, machine);
+    return std::make_unique<ClientTrainer>(clockwork_, ledger_, *this, machines_, processes_, job,
+                                           rank, machine, socket_of(machine));
+}
+
+std::string World::socket_of(MachineId machine) const {
+    return folder_ / fmt::format("machine{}.sock", machine);
 }
 
 World::~World() {
@@ -162,12 +180,20 @@ bool World::step() {
         if (machine == machines_.controllers()) {
             worked = controller_.turn() || worked;
         } else if (runs(machine) && hosts_[machine].daemon) {
-            worked = hosts_[machine].daemon->turn() || worked;
+            hosts_[machine].stirred = hosts_[machine].daemon->turn() || hosts_[machine].stirred;
+            worked = hosts_[machine].stirred || worked;
         }
         for (const Fault& fault : std::exchange(due_, {})) cause(fault);
     }
+    look_at_trainers();
     if (!controller_.broken().empty()) ledger_.wrong(controller_.broken());
     return worked;
+}
+
+void World::look_at_trainers() {
+    if (plan_.clients)
+        for (const auto& trainer : trainers_) trainer->look(hosts_[trainer->machine()].stirred);
+    for (Host& host : hosts_) host.stirred = false;
 }
 
 TimePoint World::next_time() const {
@@ -187,6 +213,10 @@ TimePoint World::next_time() const {
         if (const auto timer = daemon->next_timer())
             next = std::min(next, machines_.at_home(machine, *timer));
     }
+    if (plan_.clients)
+        for (const auto& trainer : trainers_)
+            if (const auto timer = trainer->next_timer())
+                next = std::min(next, machines_.at_home(trainer->machine(), *timer));
     return next;
 }
 
@@ -228,6 +258,7 @@ void World::demand_little_memory() {
     for (const auto& trainer : trainers_) {
         const bool is_first = jobs.emplace(trainer->machine(), trainer->job().name).second;
         most[trainer->machine()] += (is_first ? 2 : 1) * kBuffersMax * trainer->model_bytes();
+        most[trainer->machine()] += trainer->session_bytes();
     }
     for (MachineId machine = 0; machine < hosts_.size(); ++machine) {
         const uint64_t bytes = hosts_[machine].daemon->services().accounts->bytes_used();
@@ -252,6 +283,9 @@ void World::demand_nothing_retained() {
         if (const auto left = daemon.transport().counters().messages_unexpected;
             left > kMessagesLeftMax)
             ledger_.wrong(fmt::format("machine {} still keeps {} messages", machine, left));
+        if (daemon.clients() != 0)
+            ledger_.wrong(fmt::format("machine {} still has {} clients", machine,
+                                      daemon.clients()));
         if (!daemon.attached()) ledger_.wrong(fmt::format("machine {} is not attached", machine));
     }
     if (controller_.core().jobs() != 0)
@@ -259,8 +293,16 @@ void World::demand_nothing_retained() {
 }
 
 Report run(const Plan& plan) {
-    World world(plan);
-    return world.run();
+    const auto before = open_descriptors();
+    Report report;
+    {
+        World world(plan);
+        report = world.run();
+    }
+    if (const auto after = open_descriptors(); after != before)
+        report.wrongs.push_back(
+            fmt::format("{} descriptors are open at the end, {} were at the begin", after, before));
+    return report;
 }
 
 }  // namespace pace::world

@@ -20,6 +20,7 @@
 #include "ledger.h"
 #include "machine.h"
 #include "plan.h"
+#include "processes.h"
 #include "protocol/control_codec.h"
 #include "trainer.h"
 #include "wire.h"
@@ -49,6 +50,7 @@ class World final : public TrainerPort {
   private:
     struct Host {
         std::unique_ptr<DaemonProcess> daemon;
+        bool stirred = false;  // its daemon has done something, or is there no more
         // A daemon whose machine lost its power: its peers learn of that when the machine is back.
         std::unique_ptr<DaemonProcess> ghost;
         uint64_t lives = 0;
@@ -64,6 +66,10 @@ class World final : public TrainerPort {
     // The course of a run.
     void play(TimePoint until);
     bool step();
+    void look_at_trainers();
+    std::unique_ptr<Trainer> new_trainer(const protocol::JobOptions& job, uint32_t rank,
+                                         MachineId machine);
+    std::string socket_of(MachineId machine) const;
     TimePoint next_time() const;
     void heal();
     void demand_progress();
@@ -77,6 +83,8 @@ class World final : public TrainerPort {
     bool at_message(const char* when, std::span<const std::byte> message, MachineId from,
                     MachineId to);
     bool at_file_step(const char* point, MachineId machine);
+    bool at_trainers_point(const std::string& point, const Trainer& trainer) override;
+    bool has_faults_due() const override { return !due_.empty(); }
     bool dies_there(const Fault& fault, MachineId machine);
     void kill_daemon(MachineId machine, bool vanishes);
     void start_daemon(MachineId machine);
@@ -105,6 +113,7 @@ class World final : public TrainerPort {
 
     Plan plan_;
     base::SimulatedTime time_;
+    Processes processes_;
     Clockwork clockwork_;
     Ledger ledger_;
     Machines machines_;

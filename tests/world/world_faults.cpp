@@ -28,6 +28,25 @@ bool World::at_point(const std::string& point, MachineId machine) {
     return true;
 }
 
+bool World::at_trainers_point(const std::string& point, const Trainer& trainer) {
+    const uint32_t passed = ++points_[point];
+    if (healed_) return true;
+    bool lives = true;
+    for (const Fault& planned : plan_.faults) {
+        if (planned.point != point || planned.occurrence != passed) continue;
+        Fault fault = planned;
+        fault.target = trainer.machine();
+        if (is_of_trainer(fault.kind)) {
+            for (fault.target = 0; trainers_[fault.target].get() != &trainer;) ++fault.target;
+            lives = lives && fault.kind != FaultKind::trainer_dies;
+        } else if (hosts_[trainer.machine()].daemon) {
+            dies_there(fault, trainer.machine());
+        }
+        due_.push_back(fault);
+    }
+    return lives;
+}
+
 // Whether whoever passes a point dies of the fault: then nothing that it does is seen any more.
 bool World::dies_there(const Fault& fault, MachineId machine) {
     if (machine == machines_.controllers()) {
@@ -197,8 +216,10 @@ void World::start_daemon(MachineId machine) {
     machines_.enter(machine);
     files_.begin(machine);
     host.daemon = std::make_unique<DaemonProcess>(
-        Surroundings{clockwork_, machines_, board_, network_, ways_, files_}, machine,
-        (uint64_t{machine + 1} << 32U) | ++host.lives, host.disk_stalls_until);
+        Surroundings{clockwork_, machines_, board_, network_, ways_, files_, processes_,
+                     [this](const std::string& point, MachineId at) { at_point(point, at); }},
+        machine, (uint64_t{machine + 1} << 32U) | ++host.lives, host.disk_stalls_until);
+    if (plan_.clients) host.daemon->listen(socket_of(machine));
 }
 
 void World::kill_daemon(MachineId machine, bool vanishes) {
@@ -207,6 +228,7 @@ void World::kill_daemon(MachineId machine, bool vanishes) {
     for (const auto& trainer : trainers_)
         if (trainer->machine() == machine) trainer->daemon_dies();
     files_.end(machine);
+    host.stirred = true;
     if (!vanishes) return host.daemon.reset();
     host.daemon->vanish();
     host.ghost = std::move(host.daemon);

@@ -1,4 +1,4 @@
-#include "trainer.h"
+#include "engine_trainer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,10 +16,10 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // The trainer's end of its session with one life of its daemon.
-class Trainer::Session final : public daemon::WorkerPort,
-                               public std::enable_shared_from_this<Trainer::Session> {
+class EngineTrainer::Session final : public daemon::WorkerPort,
+                               public std::enable_shared_from_this<EngineTrainer::Session> {
   public:
-    explicit Session(Trainer& trainer) : trainer_(trainer) {}
+    explicit Session(EngineTrainer& trainer) : trainer_(trainer) {}
 
     void request_ended(uint64_t id, const daemon::Ending& ending) override {
         if (over) return;
@@ -42,30 +42,24 @@ class Trainer::Session final : public daemon::WorkerPort,
     std::string waits;
 
   private:
-    Trainer& trainer_;
+    EngineTrainer& trainer_;
 };
 
-Trainer::Trainer(Clockwork& clockwork, Ledger& ledger, TrainerPort& port,
-                 const protocol::JobOptions& job, uint32_t rank, MachineId machine)
-    : clockwork_(clockwork),
-      ledger_(ledger),
-      port_(port),
-      job_(job),
-      rank_(rank),
-      machine_(machine),
-      name_(fmt::format("{}.{}", job.name, rank)) {}
+EngineTrainer::EngineTrainer(Clockwork& clockwork, Ledger& ledger, TrainerPort& port,
+                             const protocol::JobOptions& job, uint32_t rank, MachineId machine)
+    : Trainer(clockwork, ledger, port, job, rank, machine) {}
 
-Trainer::~Trainer() {
+EngineTrainer::~EngineTrainer() {
     daemon_dies();
 }
 
-Self Trainer::self() const {
+Self EngineTrainer::self() const {
     return {job_, rank_, session_ && session_->seat ? session_->seat->job->state().token : 0,
             name_};
 }
 
 // Runs when the process runs, unless it has ended by then.
-void Trainer::later(Duration delay, std::function<void()> run) {
+void EngineTrainer::later(Duration delay, std::function<void()> run) {
     clockwork_.after(delay, [this, run = std::move(run), life = life_] {
         if (life != life_) return;
         if (frozen_ || port_.sleeps(machine_))
@@ -76,13 +70,13 @@ void Trainer::later(Duration delay, std::function<void()> run) {
 }
 
 // The daemon that the session is with; null if it is there no more.
-DaemonProcess* Trainer::daemon_of(const Session* session) const {
+DaemonProcess* EngineTrainer::daemon_of(const Session* session) const {
     DaemonProcess* const daemon = port_.daemon_of(machine_);
     const bool is_its = session != nullptr && daemon != nullptr && daemon->life() == session->life;
     return is_its ? daemon : nullptr;
 }
 
-void Trainer::begin() {
+void EngineTrainer::begin() {
     if (state_ != State::absent) return;
     ++life_;
     frozen_ = false;
@@ -98,7 +92,7 @@ void Trainer::begin() {
     later(clockwork_.uniform({}, milliseconds(30)), [this] { open(); });
 }
 
-void Trainer::end(bool orderly) {
+void EngineTrainer::end(bool orderly) {
     if (state_ == State::absent) return;
     const auto session = session_;
     daemon_dies();
@@ -118,18 +112,18 @@ void Trainer::end(bool orderly) {
     });
 }
 
-void Trainer::set_frozen(bool frozen) {
+void EngineTrainer::set_frozen(bool frozen) {
     if (state_ == State::absent) return;
     frozen_ = frozen;
     if (!frozen) wake();
 }
 
-void Trainer::wake() {
+void EngineTrainer::wake() {
     if (frozen_ || port_.sleeps(machine_)) return;
     for (auto& work : std::exchange(frozen_work_, {})) later({}, std::move(work));
 }
 
-void Trainer::cancel_call() {
+void EngineTrainer::cancel_call() {
     DaemonProcess* const daemon = daemon_of(session_.get());
     if (calling_ == 0 || daemon == nullptr) return;
     daemon->tell([session = session_, id = calling_](Engine& engine) {
@@ -137,7 +131,7 @@ void Trainer::cancel_call() {
     });
 }
 
-void Trainer::daemon_dies() {
+void EngineTrainer::daemon_dies() {
     if (!session_) return;
     session_->over = true;
     session_.reset();
@@ -154,7 +148,7 @@ void Trainer::daemon_dies() {
 
 // ----------------------------------------------------------------------------------------- joining
 
-void Trainer::open() {
+void EngineTrainer::open() {
     if (session_) return;
     DaemonProcess* const daemon = port_.daemon_of(machine_);
     if (daemon == nullptr) return later(milliseconds(20), [this] { open(); });
@@ -182,7 +176,7 @@ void Trainer::open() {
     });
 }
 
-void Trainer::joined(base::Result<daemon::Seat> seat) {
+void EngineTrainer::joined(base::Result<daemon::Seat> seat) {
     if (!seat) return refused(seat.error());
     joined_before_ = true;
     run_ = seat->job->state().run;
@@ -191,7 +185,7 @@ void Trainer::joined(base::Result<daemon::Seat> seat) {
     call(broadcasts_);
 }
 
-void Trainer::refused(const base::Error& error) {
+void EngineTrainer::refused(const base::Error& error) {
     last_error_ = error.message;
     if (error.kind == ErrorKind::invalid || error.kind == ErrorKind::internal ||
         error.kind == ErrorKind::corrupt)
@@ -208,7 +202,7 @@ void Trainer::refused(const base::Error& error) {
 
 // ------------------------------------------------------------------------------------------- calls
 
-daemon::BufferPtr Trainer::new_buffer(std::span<const float> contents) {
+daemon::BufferPtr EngineTrainer::new_buffer(std::span<const float> contents) {
     auto buffer = std::make_shared<daemon::Buffer>();
     buffer->memory = base::MappedMemfd::create("world", contents.size_bytes(), false).value();
     buffer->count = contents.size();
@@ -216,14 +210,14 @@ daemon::BufferPtr Trainer::new_buffer(std::span<const float> contents) {
     return buffer;
 }
 
-void Trainer::compute() {
+void EngineTrainer::compute() {
     state_ = State::computing;
     const auto jitter =
         static_cast<int64_t>(clockwork_.below(static_cast<uint64_t>(step_takes_.count()) / 2 + 1));
     later(step_takes_ + Duration(jitter), [this] { call(false); });
 }
 
-void Trainer::call(bool broadcasts) {
+void EngineTrainer::call(bool broadcasts) {
     if (!session_ || !session_->seat) return;
     broadcasts_ = broadcasts;
     state_ = State::calling;
@@ -231,7 +225,7 @@ void Trainer::call(bool broadcasts) {
     submit();
 }
 
-void Trainer::submit() {
+void EngineTrainer::submit() {
     DaemonProcess* const daemon = daemon_of(session_.get());
     if (daemon == nullptr) return;
     daemon::Request request;
@@ -256,17 +250,17 @@ void Trainer::submit() {
     });
 }
 
-std::span<const std::byte> Trainer::model_buffer() const {
+std::span<const std::byte> EngineTrainer::model_buffer() const {
     return {buffers_[0]->memory.data(), buffers_[0]->bytes()};
 }
 
 // Between calls nobody writes to a trainer's buffers but itself.
-void Trainer::check_untouched() {
+void EngineTrainer::check_untouched() {
     if (!left_.empty() && !std::ranges::equal(left_, model_buffer()))
         ledger_.wrong(name_ + ": something was written to its buffer between two calls");
 }
 
-void Trainer::ended(const daemon::Ending& ending) {
+void EngineTrainer::ended(const daemon::Ending& ending) {
     left_.assign(model_buffer().begin(), model_buffer().end());
     ledger_.tell("{}: {} of step {} ended with {}, group {}, iteration {}, {} rounds {}", name_,
                  broadcasts_ ? "broadcast" : "call", step_, static_cast<int>(ending.outcome),
@@ -288,7 +282,7 @@ void Trainer::ended(const daemon::Ending& ending) {
     }
 }
 
-void Trainer::done(const daemon::Ending& ending) {
+void EngineTrainer::done(const daemon::Ending& ending) {
     ledger_.count_call();
     if (broadcasts_)
         ledger_.begins_anew(name_);
@@ -314,7 +308,7 @@ void Trainer::done(const daemon::Ending& ending) {
     compute();
 }
 
-void Trainer::failed(const daemon::Ending& ending) {
+void EngineTrainer::failed(const daemon::Ending& ending) {
     last_error_ = ending.message;
     const bool lacks_root = broadcasts_ && ending.kind == ErrorKind::invalid;  // for a while
     if (ending.kind == ErrorKind::no_controller || lacks_root)
@@ -327,7 +321,7 @@ void Trainer::failed(const daemon::Ending& ending) {
     begin();
 }
 
-std::string Trainer::doing() const {
+std::string EngineTrainer::doing() const {
     switch (state_) {
         case State::absent:
             return name_ + " is not there";
