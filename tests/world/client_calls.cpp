@@ -45,7 +45,10 @@ void ClientLife::call() {
     const auto handle = submit(request);
     client::RequestEnd end;
     end.room = room_;
-    if (!handle || !await(*handle, end)) return;
+    activity_.in_call = handle.has_value();
+    const bool has_ended = handle && await(*handle, end);
+    activity_.in_call = false;
+    if (!has_ended) return;
     check_ended_once(*handle);
     ended(end);
     if (model_) model_->left.assign(model_->values().begin(), model_->values().end());

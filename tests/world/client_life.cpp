@@ -111,14 +111,14 @@ void ClientLife::refused(const base::Error& error) {
         // The run that it was in is over, or nobody knows it: a new process takes its place.
         case ErrorKind::closed:
             return begin();
-        case ErrorKind::unavailable:
-        case ErrorKind::not_found:
-        case ErrorKind::no_controller:
-        case ErrorKind::taken:
-            return rest(uniform_of(random_, milliseconds(20), milliseconds(100)));
-        default:
+        case ErrorKind::invalid:
+        case ErrorKind::handle:
+        case ErrorKind::corrupt:
+        case ErrorKind::internal:
             ledger_.wrong(fmt::format("{}: {} failed: {}", name_, activity_.text, error.message));
-            return rest(milliseconds(100));
+            [[fallthrough]];
+        default:
+            return rest(uniform_of(random_, milliseconds(20), milliseconds(100)));
     }
 }
 

@@ -21,6 +21,7 @@ struct ClientActivity {
     std::string text;
     base::TimePoint since;
     std::string last_error;
+    bool in_call = false;  // it waits for a request
 };
 
 class ClientLifePort {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "garbage.h"
 #include "protocol/ring.h"
 
 namespace pace::world {
@@ -85,6 +86,11 @@ void ClientTrainer::cancel_call() {
     if (!strand_) return;
     cancels_ = signaled_ = true;
     look(true);
+}
+
+void ClientTrainer::scribble() {
+    const auto ring = processes_.ring_of(*this);
+    if (strand_ && !ring.empty()) write_garbage(ring, clockwork_, is_in_call());
 }
 
 std::string ClientTrainer::doing() const {

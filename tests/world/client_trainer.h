@@ -26,6 +26,7 @@ class ClientTrainer final : public Trainer, public Process, private ClientLifePo
     void end(bool orderly) override;
     void set_frozen(bool frozen) override;
     void cancel_call() override;
+    void scribble() override;
     void daemon_dies() override { ledger_.begins_anew(name_); }
     void wake() override;
     size_t model_bytes() const override { return model_bytes_; }
@@ -49,6 +50,7 @@ class ClientTrainer final : public Trainer, public Process, private ClientLifePo
     void rest(std::span<pollfd> watched, TimePoint deadline);
     void later(Duration delay, std::function<void()> run);
     void resume();
+    bool is_in_call() const { return strand_ && activity_.in_call && rest_ && !rest_->is_over; }
     bool stands_still() const { return frozen_ || port_.sleeps(machine_); }
 
     bool is_to_leave() const override { return leaves_; }

@@ -45,8 +45,10 @@ constexpr std::array<std::string_view, kFaultKinds> kKindNames = {
     "machine dies in a write",
     "disk is full",
     "disk fails",
-    "disk damages a checkpoint"};
+    "disk damages a checkpoint",
+    "trainer writes garbage to its ring"};
 constexpr auto kFirstOfFiles = static_cast<uint64_t>(FaultKind::daemon_dies_writing);
+constexpr auto kOfFiles = static_cast<uint64_t>(FaultKind::disk_damages) + 1 - kFirstOfFiles;
 
 template <typename Choice>
 Choice any_of(Random& random, std::initializer_list<Choice> choices) {
@@ -94,8 +96,7 @@ void add_faults_of_files(Random random, Plan& plan) {
     if (!writes || is_mild(plan) || random.below(2) == 0) return;
     for (uint64_t left = 1 + random.below(6); left > 0; --left) {
         Fault fault = any_fault(random, plan, 1);
-        fault.kind =
-            static_cast<FaultKind>(kFirstOfFiles + random.below(kFaultKinds - kFirstOfFiles));
+        fault.kind = static_cast<FaultKind>(kFirstOfFiles + random.below(kOfFiles));
         fault.target = static_cast<uint32_t>(random.below(plan.machines));
         fault.occurrence = 1 + static_cast<uint32_t>(random.below(24));
         plan.faults.push_back(fault);
@@ -112,6 +113,17 @@ void add_faults_of_files(Random random, Plan& plan) {
                                    .at = at + milliseconds(1),
                                    .length = {},
                                    .target = target});
+    }
+}
+
+// Trainers with libpace may also be faulty. Others have no ring to which they could write.
+void add_garbage(Random random, Plan& plan, uint32_t workers) {
+    if (is_mild(plan)) return;
+    for (uint64_t left = random.below(4); left > 0; --left) {
+        Fault fault = any_fault(random, plan, 1);
+        fault.kind = FaultKind::trainer_scribbles;
+        fault.target = static_cast<uint32_t>(random.below(workers));
+        plan.faults.push_back(fault);
     }
 }
 
@@ -229,6 +241,7 @@ Plan plan_of(uint64_t seed, std::optional<Family> family, uint32_t workers) {
     if (!mild && random.below(3) == 0) add_common_death(random, plan, all);
     add_faults_of_files(Random(seed ^ 0x66696C6573U), plan);
     plan.clients = Random(seed ^ 0x636C69656E7473U).below(4) == 0;
+    add_garbage(Random(seed ^ 0x67617262616765U), plan, all);
     std::sort(plan.faults.begin(), plan.faults.end(),
               [](const Fault& one, const Fault& other) { return one.at < other.at; });
     return plan;

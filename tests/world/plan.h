@@ -43,12 +43,14 @@ enum class FaultKind : uint8_t {
     disk_full,
     disk_fails,
     disk_damages,
+    trainer_scribbles,
 };
-inline constexpr size_t kFaultKinds = 24;
+inline constexpr size_t kFaultKinds = 25;
 std::string_view name_of(FaultKind kind);
 // Whether it befalls one trainer, not a machine or a link.
 constexpr bool is_of_trainer(FaultKind kind) {
-    return kind <= FaultKind::trainer_freezes || kind == FaultKind::call_canceled;
+    return kind <= FaultKind::trainer_freezes || kind == FaultKind::call_canceled ||
+           kind == FaultKind::trainer_scribbles;
 }
 
 // When a fault happens: at a time, or when a named point is passed for the so manieth time.

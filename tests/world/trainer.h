@@ -52,6 +52,8 @@ class Trainer {
     virtual void end(bool orderly) = 0;
     virtual void set_frozen(bool frozen) = 0;
     virtual void cancel_call() = 0;
+    // Its process writes garbage to what it shares with its daemon.
+    virtual void scribble() {}
     // The machine's daemon is about to die: nothing comes from it any more.
     virtual void daemon_dies() = 0;
     // The machine runs again.

@@ -87,6 +87,7 @@ void World::cause(const Fault& fault) {
         case FaultKind::trainer_leaves:
         case FaultKind::trainer_freezes:
         case FaultKind::call_canceled:
+        case FaultKind::trainer_scribbles:
             return trainer_fault(fault);
         case FaultKind::daemon_dies:
         case FaultKind::daemon_freezes:
@@ -123,6 +124,8 @@ void World::trainer_fault(const Fault& fault) {
             return undo_after(fault.length, [&trainer] { trainer.set_frozen(false); });
         case FaultKind::call_canceled:
             return trainer.cancel_call();
+        case FaultKind::trainer_scribbles:
+            return trainer.scribble();
         default:
             trainer.end(fault.kind == FaultKind::trainer_leaves);
             return undo_after(fault.length, [&trainer] { trainer.begin(); });

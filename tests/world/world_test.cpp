@@ -29,6 +29,12 @@ class WorldTest : public testing::TestWithParam<Family> {
         plan.faulty = milliseconds(500);
         return plan;
     }
+    static Plan point_with_clients(FaultKind kind, const char* point, uint32_t occurrence) {
+        Plan plan = plan_of_point(occurrence, GetParam(), kind, point, occurrence);
+        plan.faulty = milliseconds(1000);
+        plan.clients = true;
+        return plan;
+    }
     static void expect_sound(const Plan& plan) {
         const Report report = run(plan);
         for (const std::string& wrong : report.wrongs)
@@ -51,6 +57,38 @@ TEST_P(WorldTest, IsAFunctionOfItsSeed) {
     const auto hash = [](uint64_t seed) { return run(plan_of(seed, GetParam())).hash; };
     EXPECT_EQ(hash(5), hash(5));
     EXPECT_NE(hash(5), hash(6));
+}
+
+TEST_P(WorldTest, TrainsWithRealClientsAndLeavesNothing) {
+    Plan plan = calm(GetParam(), 1, 3, 6);
+    plan.clients = true;
+    expect_sound(plan);
+}
+
+TEST_P(WorldTest, IsAFunctionOfItsSeedWithRealClients) {
+    const auto hash = [](uint64_t seed) {
+        Plan plan = plan_of(seed, GetParam());
+        plan.clients = true;
+        const Report report = run(plan);
+        EXPECT_EQ(report.wrongs, std::vector<std::string>()) << to_text(plan);
+        return report.hash;
+    };
+    EXPECT_EQ(hash(5), hash(5));
+}
+
+TEST_P(WorldTest, ADaemonMayDieAtEachStepOfACall) {
+    for (const char* point :
+         {"after a submission is taken", "before a write mark", "after a write mark",
+          "before a completion", "in a completion", "after a completion"})
+        for (const uint32_t occurrence : {2U, 41U})
+            expect_sound(point_with_clients(FaultKind::daemon_dies, point, occurrence));
+}
+
+TEST_P(WorldTest, ATrainerMayDieOrFreezeAtEachStepOfACall) {
+    for (const char* point : {"before a submission", "in a submission", "after a submission",
+                              "before a completion is taken"})
+        for (const FaultKind kind : {FaultKind::trainer_dies, FaultKind::trainer_freezes})
+            expect_sound(point_with_clients(kind, point, 23));
 }
 
 TEST_P(WorldTest, SurvivesASeedWithManyWorkers) {
