@@ -30,8 +30,7 @@ void ClientLife::call() {
         request.verb = Verb::broadcast;
     else
         request = program_->next(step_);
-    const auto contents =
-        broadcasts_ ? std::vector<float>() : program_->contents(self(), step_);
+    const auto contents = broadcasts_ ? std::vector<float>() : program_->contents(self(), step_);
     is_on_model_ = contents.empty();
     check_untouched(*model_);
     std::ranges::copy(program_->model(), model_->data);
@@ -110,8 +109,8 @@ void ClientLife::check_untouched(Memory& memory) {
 
 void ClientLife::check_as_called(const char* what) {
     if (std::ranges::equal(given_, called().values())) return;
-    ledger_.wrong(fmt::format("{}: step {}: {}, but its buffer is not as it was", name_, step_,
-                              what));
+    ledger_.wrong(
+        fmt::format("{}: step {}: {}, but its buffer is not as it was", name_, step_, what));
 }
 
 void ClientLife::ended(const client::RequestEnd& end) {
@@ -147,8 +146,8 @@ void ClientLife::done(const client::RequestEnd& end) {
     ending.initial_weight = end.entry.initial_weight;
     ending.slowest_clock = end.entry.slowest_clock;
     if (end.listed > 0 || end.verb == Verb::reduce)
-        ending.members = std::make_shared<daemon::MemberList>(room_.begin(),
-                                                              room_.begin() + end.listed);
+        ending.members =
+            std::make_shared<daemon::MemberList>(room_.begin(), room_.begin() + end.listed);
     has_result(ending, true);
 }
 

@@ -101,7 +101,8 @@ std::string ClientTrainer::doing() const {
                        activity_.last_error.empty() ? "none" : activity_.last_error);
 }
 
-// --------------------------------------------------------------------------------------- its strand
+// --------------------------------------------------------------------------------------- its
+// strand
 
 // Runs when the process runs, unless it has ended by then.
 void ClientTrainer::later(Duration delay, std::function<void()> run) {
@@ -118,9 +119,8 @@ void ClientTrainer::look(bool stirred) {
     if (!rest_ || rest_->is_over || stands_still()) return;
     machines_.enter(machine_);
     const bool is_due = base::now() >= rest_->deadline;
-    const bool has_come =
-        stirred && !rest_->watched.empty() &&
-        poll(rest_->watched.data(), rest_->watched.size(), 0) > 0;
+    const bool has_come = stirred && !rest_->watched.empty() &&
+                          poll(rest_->watched.data(), rest_->watched.size(), 0) > 0;
     if (!is_due && !signaled_ && !has_come) return;
     rest_->is_over = true;
     later(is_due ? Duration() : clockwork_.uniform(microseconds(2), microseconds(40)),

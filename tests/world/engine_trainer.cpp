@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 // The trainer's end of its session with one life of its daemon.
 class EngineTrainer::Session final : public daemon::WorkerPort,
-                               public std::enable_shared_from_this<EngineTrainer::Session> {
+                                     public std::enable_shared_from_this<EngineTrainer::Session> {
   public:
     explicit Session(EngineTrainer& trainer) : trainer_(trainer) {}
 

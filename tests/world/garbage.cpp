@@ -23,9 +23,7 @@ class Scribbler {
           layout_{header_.ring_slots, header_.member_capacity} {}
 
     // The tail claims more entries than there are slots.
-    void jump() {
-        header_.submission.tail.value += layout_.slots + 1 + some(1U << 30U);
-    }
+    void jump() { header_.submission.tail.value += layout_.slots + 1 + some(1U << 30U); }
     void submit_unknown_verb() {
         SubmissionEntry& entry = next();
         fill({reinterpret_cast<std::byte*>(&entry), sizeof(entry)}, clockwork_);

@@ -1,5 +1,5 @@
-// Garbage: what a faulty trainer may write to the ring that it shares with its daemon. Nothing of it
-// is a call that a daemon could take for the trainer's own: that would spoil the trainer's job.
+// Garbage: what a faulty trainer may write to the ring that it shares with its daemon. Nothing of
+// it is a call that a daemon could take for the trainer's own: that would spoil the trainer's job.
 #pragma once
 
 #include <cstddef>

@@ -66,8 +66,8 @@ Fault any_fault(Random& random, const Plan& plan, uint32_t workers) {
     fault.kind = static_cast<FaultKind>(random.below(kFirstOfFiles));
     fault.at = uniform_of(random, milliseconds(300), plan.faulty);
     fault.length = length_of(random);
-    fault.target = static_cast<uint32_t>(
-        random.below(is_of_trainer(fault.kind) ? workers : plan.machines));
+    fault.target =
+        static_cast<uint32_t>(random.below(is_of_trainer(fault.kind) ? workers : plan.machines));
     fault.other = static_cast<uint32_t>(
         (fault.target + 1 + random.below(std::max(1U, plan.machines - 1))) % plan.machines);
     return fault;

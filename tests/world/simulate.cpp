@@ -113,8 +113,7 @@ template <typename Until>
 Total run_seeds(const Asked& asked, const Until& is_over) {
     Total total;
     for (uint64_t seed = asked.seed; !is_over(total.runs); ++seed) {
-        const Plan plan =
-            asked.with_clients(plan_of(seed, family_of(asked.family), asked.workers));
+        const Plan plan = asked.with_clients(plan_of(seed, family_of(asked.family), asked.workers));
         const Report report = run(plan);
         total.add(report);
         if (asked.verbose)

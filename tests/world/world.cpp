@@ -284,8 +284,8 @@ void World::demand_nothing_retained() {
             left > kMessagesLeftMax)
             ledger_.wrong(fmt::format("machine {} still keeps {} messages", machine, left));
         if (daemon.clients() != 0)
-            ledger_.wrong(fmt::format("machine {} still has {} clients", machine,
-                                      daemon.clients()));
+            ledger_.wrong(
+                fmt::format("machine {} still has {} clients", machine, daemon.clients()));
         if (!daemon.attached()) ledger_.wrong(fmt::format("machine {} is not attached", machine));
     }
     if (controller_.core().jobs() != 0)
