@@ -116,6 +116,25 @@ void add_faults_of_files(Random random, Plan& plan) {
     }
 }
 
+// Steps of a call in the client plane. Each takes no time, so that a fault at a time would seldom
+// meet one.
+void add_faults_at_steps(Random random, Plan& plan) {
+    if (is_mild(plan)) return;
+    for (uint64_t left = 1 + random.below(4); left > 0; --left) {
+        Fault fault = any_fault(random, plan, 1);
+        fault.kind = any_of(random, {FaultKind::daemon_dies, FaultKind::daemon_dies,
+                                     FaultKind::trainer_dies, FaultKind::trainer_freezes});
+        fault.point =
+            any_of(random, {"before a submission", "in a submission", "after a submission",
+                            "after a submission is taken", "before a write mark",
+                            "after a write mark", "before a completion", "in a completion",
+                            "after a completion", "before a completion is taken"});
+        // Past the first broadcasts of most worlds.
+        fault.occurrence = 300 + static_cast<uint32_t>(random.below(2000));
+        plan.faults.push_back(fault);
+    }
+}
+
 // Trainers with libpace may also be faulty. Others have no ring to which they could write.
 void add_garbage(Random random, Plan& plan, uint32_t workers) {
     if (is_mild(plan)) return;
@@ -242,6 +261,7 @@ Plan plan_of(uint64_t seed, std::optional<Family> family, uint32_t workers) {
     add_faults_of_files(Random(seed ^ 0x66696C6573U), plan);
     plan.clients = Random(seed ^ 0x636C69656E7473U).below(4) == 0;
     add_garbage(Random(seed ^ 0x67617262616765U), plan, all);
+    add_faults_at_steps(Random(seed ^ 0x7374657073U), plan);
     std::sort(plan.faults.begin(), plan.faults.end(),
               [](const Fault& one, const Fault& other) { return one.at < other.at; });
     return plan;
