@@ -30,6 +30,13 @@ uint32_t flags_of(const Ending& ending) {
     return flags;
 }
 
+// A message that is too long is cut.
+void write_message(std::string_view message, CompletionEntry& slot) {
+    const size_t length = std::min(message.size(), protocol::kCompletionMessageBytes);
+    slot.message_bytes = static_cast<uint32_t>(length);
+    if (length > 0) std::memcpy(slot.message, message.data(), length);
+}
+
 }  // namespace
 
 Result<RingServer> RingServer::create(uint32_t version, uint32_t member_capacity) {
@@ -116,9 +123,7 @@ void RingServer::complete(uint64_t id, const Ending& ending) {
     slot.member_count = static_cast<uint32_t>(total);
     slot.members_listed = static_cast<uint32_t>(listed);
     if (listed > 0) std::copy_n(ending.members->begin(), listed, members(completion_tail_).begin());
-    const size_t length = std::min(ending.message.size(), protocol::kCompletionMessageBytes);
-    slot.message_bytes = static_cast<uint32_t>(length);
-    if (length > 0) std::memcpy(slot.message, ending.message.data(), length);
+    write_message(ending.message, slot);
 
     base::pass("before a completion");
     ++completion_tail_;
