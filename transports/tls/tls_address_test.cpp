@@ -78,7 +78,7 @@ TEST(TlsAddress, HasNoEndpointWithoutPort) {
 TEST(IpEndpoint, IsReadFromLiteralsOnly) {
     EXPECT_FALSE(read_endpoint("localhost", 1));
     EXPECT_FALSE(read_endpoint("", 1));
-    EXPECT_FALSE(read_endpoint("127.0.0.1 ", 1));
+    EXPECT_FALSE(read_endpoint("192.0.2.7:1", 1));
     EXPECT_FALSE(read_endpoint("300.0.0.1", 1));
     EXPECT_TRUE(is_wildcard(*read_endpoint("0.0.0.0", 1)));
     EXPECT_TRUE(is_wildcard(*read_endpoint("::", 1)));

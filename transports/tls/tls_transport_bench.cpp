@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "transports/testing/address_pipe.h"
+#include "transports/tls/testing/open_key.h"
 #include "transports/tls/tls_transport.h"
 #include "transports/ucx/ucx_process.h"
 #include "transports/ucx/ucx_transport.h"
@@ -142,15 +143,14 @@ class Side {
 struct Kind {
     const char* name;
     std::function<std::unique_ptr<Transport>()> make;
-    std::function<void(Transport&, const Address&)> meet;
+    std::function<bool(Transport&, const Address&)> meet;
 };
 
 int run_transport(int pipe, bool first, const Kind& kind) {
     const auto transport = kind.make();
     if (transport == nullptr || !write_address(pipe, transport->address())) return 1;
     const auto address = read_address(pipe);
-    if (!address) return 1;
-    kind.meet(*transport, *address);
+    if (!address || !kind.meet(*transport, *address)) return 1;
     const auto peer = transport->connect(*address);
     if (!peer) return 1;
     Side side(*transport, *peer, first);
@@ -233,30 +233,27 @@ int main(int argc, char** argv) {
     restart_without_ucx_effects();
     const size_t segment_bytes =
         argc > 1 ? std::strtoul(argv[1], nullptr, 10) : TlsOptions{}.segment_bytes;
-    const Kind tls{"tls",
-                   [&]() -> std::unique_ptr<Transport> {
-                       TlsOptions options;
-                       options.segment_bytes = segment_bytes;
-                       auto made = TlsTransport::create(options);
-                       return made ? std::move(*made) : nullptr;
-                   },
-                   [](Transport& transport, const Address& address) {
-                       // Both sides know this key. It protects nothing but a measurement.
-                       const PairKey key{{std::byte{1}}, {std::byte{2}}};
-                       if (!static_cast<TlsTransport&>(transport).add_key(address, key))
-                           std::exit(1);
-                   }};
-    const Kind ucx{"ucx",
-                   [&]() -> std::unique_ptr<Transport> {
-                       UcxOptions options;
-                       options.segment_bytes = segment_bytes;
-                       auto made = UcxTransport::create(options);
-                       return made ? std::move(*made) : nullptr;
-                   },
-                   [](Transport&, const Address&) {}};
+    const Kind tls_kind{"tls",
+                        [&]() -> std::unique_ptr<Transport> {
+                            TlsOptions options;
+                            options.segment_bytes = segment_bytes;
+                            auto made = TlsTransport::create(options);
+                            return made ? std::move(*made) : nullptr;
+                        },
+                        [](Transport& transport, const Address& address) {
+                            return tls::testing::add_open_key(transport, address).ok();
+                        }};
+    const Kind ucx_kind{"ucx",
+                        [&]() -> std::unique_ptr<Transport> {
+                            UcxOptions options;
+                            options.segment_bytes = segment_bytes;
+                            auto made = UcxTransport::create(options);
+                            return made ? std::move(*made) : nullptr;
+                        },
+                        [](Transport&, const Address&) { return true; }};
     const std::string_view only = argc > 2 ? argv[2] : "";
     int status = 0;
-    for (const Kind& kind : {tls, ucx}) {
+    for (const Kind& kind : {tls_kind, ucx_kind}) {
         if (!only.empty() && only != kind.name) continue;
         status |= in_two_processes(
             [&](int pipe, bool first) { return run_transport(pipe, first, kind); });
