@@ -54,5 +54,6 @@ class Conversation {
 void write_orders();
 void write_trainers();
 void write_peers();
+void write_encrypted_data_plane();
 
 }  // namespace pace::fuzz

@@ -304,6 +304,7 @@ int main(int argc, char** argv) {
     write_orders();
     write_trainers();
     write_peers();
+    write_encrypted_data_plane();
     write_journal();
     write_blocks();
     write_residuals();
