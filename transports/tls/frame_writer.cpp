@@ -10,6 +10,12 @@ namespace {
 // Memory beyond this is given back when it is not needed.
 constexpr size_t kKeptBytesMax = size_t{512} * 1024;
 
+// Makes room for whole frames, so that missing memory does not cut one.
+void make_room(std::vector<std::byte>& in, size_t bytes) {
+    const size_t needed = in.size() + bytes;
+    if (needed > in.capacity()) in.reserve(std::max(needed, 2 * in.capacity()));
+}
+
 void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
     to.insert(to.end(), bytes.begin(), bytes.end());
 }
@@ -17,6 +23,7 @@ void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> bytes) 
 }  // namespace
 
 void FrameWriter::append(const Frame& frame, std::span<const std::byte> payload) {
+    make_room(waiting_, kFrameBytes + payload.size());
     append_bytes(waiting_, encode_frame(frame));
     append_bytes(waiting_, payload);
 }
@@ -36,9 +43,10 @@ void FrameWriter::refill() {
     waiting_.clear();
     if (waiting_.capacity() > kKeptBytesMax) waiting_ = {};
     Frame frame;
-    if (std::exchange(pong_, false)) {
+    if (pong_) {
         frame.kind = FrameKind::pong;
         append_bytes(writing_, encode_frame(frame));
+        pong_ = false;
     }
     if (credit_) {
         frame.kind = FrameKind::credit;

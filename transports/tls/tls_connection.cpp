@@ -187,6 +187,7 @@ int TlsConnection::send_bytes(BIO* bio, const char* bytes, int size) {
         if (socket_errno_ == 0) BIO_set_retry_write(bio);
         return -1;
     }
+    if (more_) held_.reserve(kHeldBytesMax + 2 * kRecordBytes);
     held_.insert(held_.end(), record.begin(), record.end());
     // What the socket does not take now is sent before the next record.
     if (!more_) send_held();

@@ -2,8 +2,12 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/obj_mac.h>
 
+#include <array>
 #include <utility>
+
+#include "base/attempt.h"
 
 namespace pace::transports::tls {
 
@@ -24,21 +28,32 @@ TlsConnection& connection_of(BIO* bio) {
     return *static_cast<TlsConnection*>(BIO_get_data(bio));
 }
 
+// OpenSSL knows no exceptions. Returns `otherwise` if there is no memory.
+template <typename Work>
+int without_exceptions(int otherwise, Work work) {
+    int result = otherwise;
+    return base::attempt([&] { result = work(); }) ? result : otherwise;
+}
+
 int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** id, size_t* id_size,
             SSL_SESSION** session) {
-    return connection_of(ssl).use_key(digest, id, id_size, session);
+    return without_exceptions(
+        0, [&] { return connection_of(ssl).use_key(digest, id, id_size, session); });
 }
 
 int find_key(SSL* ssl, const unsigned char* id, size_t id_size, SSL_SESSION** session) {
-    return connection_of(ssl).find_key(std::as_bytes(std::span(id, id_size)), session);
+    return without_exceptions(0, [&] {
+        return connection_of(ssl).find_key(std::as_bytes(std::span(id, id_size)), session);
+    });
 }
 
 int write_bio(BIO* bio, const char* bytes, int size) {
-    return connection_of(bio).send_bytes(bio, bytes, size);
+    return without_exceptions(-1, [&] { return connection_of(bio).send_bytes(bio, bytes, size); });
 }
 
 int read_bio(BIO* bio, char* bytes, int size) {
-    return connection_of(bio).receive_bytes(bio, bytes, size);
+    return without_exceptions(-1,
+                              [&] { return connection_of(bio).receive_bytes(bio, bytes, size); });
 }
 
 long control_bio(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
@@ -62,9 +77,10 @@ base::Result<> set_up(SSL_CTX* context) {
     if (SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256") !=
         1)
         return openssl_refuses("the cipher suites");
-    // P-256 is for hosts that allow approved algorithms only.
-    if (SSL_CTX_set1_groups_list(context, "X25519:P-256") != 1 &&
-        SSL_CTX_set1_groups_list(context, "P-256") != 1)
+    // P-256 is for hosts that allow approved algorithms only. There X25519 does not exist.
+    std::array<int, 2> groups = {NID_X25519, NID_X9_62_prime256v1};
+    if (SSL_CTX_set1_groups(context, groups.data(), 2) != 1 &&
+        SSL_CTX_set1_groups(context, &groups[1], 1) != 1)
         return openssl_refuses("the groups");
     // psk_ke is off unless SSL_OP_ALLOW_NO_DHE_KEX is set.
     SSL_CTX_clear_options(context, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_ENABLE_MIDDLEBOX_COMPAT);

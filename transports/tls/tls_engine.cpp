@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/attempt.h"
 #include "transports/receive.h"
 
 namespace pace::transports::tls {
@@ -14,9 +15,9 @@ using Outcome = TlsConnection::Outcome;
 
 namespace {
 
-// One turn moves this many bytes of one link in each direction, and serves this many links. A
-// guess: all together take some ten milliseconds at most.
-constexpr size_t kBytesOfTurnMax = size_t{512} * 1024;
+// One turn moves this many bytes of one link in each direction, and serves this many links. All
+// together take some twenty milliseconds at most.
+constexpr size_t kBytesOfTurnMax = size_t{256} * 1024;
 constexpr size_t kLinksOfTurnMax = 32;
 constexpr size_t kEventsOfTurnMax = 64;
 
@@ -46,6 +47,7 @@ void TlsEngine::end() {
     for (const PeerId peer : links_.present()) end_peer(peer, has_ended(), false);
     for (TlsLink* link : links_.all()) close(*link);
     door_.reset();
+    readiness_->wake_at(std::nullopt);
     while (completions_.run()) {
     }
 }
@@ -200,11 +202,11 @@ void TlsEngine::admit(TlsDoor::Admitted admitted) {
     if (!links_.is_newest(admitted.hello))
         return door_->refuse(admitted, "it is older than another connection of its instance");
     TlsLink* known = links_.find(admitted.hello.from);
-    if (known != nullptr && known->in.connection != nullptr) {
-        // The other side has given up the connections that it had before.
+    // The other side has given up the connections that it had before.
+    if (known != nullptr && known->in.connection != nullptr)
         links_.fail(*known, make_error(ErrorKind::unavailable, "it has connected anew"));
-        lose_failed();
-    }
+    // The new connection must not end with a link that has failed.
+    lose_failed();
     TlsLink& link = links_.find_or_make(admitted.hello.from);
     link.in.connection = std::move(admitted.connection);
     link.in.token = admitted.token;
@@ -219,7 +221,8 @@ bool TlsEngine::serve_links() {
         TlsLink* link = links_.next_touched();
         if (link == nullptr) break;
         if (link->error) continue;
-        worked = serve(*link) || worked;
+        if (!base::attempt([&] { worked = serve(*link) || worked; }))
+            links_.fail(*link, base::out_of_memory());
         if (!link->error && may_go_on(*link)) links_.touch(*link);
     }
     return worked;

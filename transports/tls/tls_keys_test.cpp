@@ -125,7 +125,7 @@ TEST_F(TlsKeys, MayChangeWhileALargeMessageIsUnderWay) {
     begin();
     share(*a_, *b_, random_key());
     start(30'000'000);
-    // One turn moves half a megabyte at most.
+    // One turn moves a quarter of a megabyte.
     turn(20);
     for (int i = 0; i < 10; ++i) {
         turn(2);

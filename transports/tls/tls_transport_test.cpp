@@ -189,6 +189,57 @@ TEST(TlsTransport, ReachesAPeerAtItsSecondEndpointIfNobodyListensAtTheFirst) {
     EXPECT_TRUE(await({a.get(), b.get()}, [&] { return a->heard(to_b) != base::TimePoint{}; }));
 }
 
+TEST(TlsTransport, LosesAPeerThatTakesNothingForTooLongAndDisturbsNoOther) {
+    TlsOptions options;
+    options.unmoved_max = std::chrono::milliseconds(400);
+    const auto node = make_node(options);
+    const auto frozen = make_node();
+    const auto other = make_node();
+    share(*node, *frozen, random_key());
+    share(*node, *other, random_key());
+    std::string lost;
+    node->set_peer_lost_handler([&](PeerId, const base::Error& error) { lost = error.message; });
+    const PeerId to_frozen = *node->connect(frozen->address());
+    const PeerId to_other = *node->connect(other->address());
+    const PeerId back = *other->connect(node->address());
+    const std::vector<std::byte> sent(50'000'000);
+    std::vector<std::byte> received(sent.size());
+    bool failed = false;
+    node->send(to_frozen, {1, 0, 0}, sent, [&](const base::Result<>& result) { failed = !result; });
+    frozen->receive(*frozen->connect(node->address()), {1, 0, 0}, received, {});
+    // The peer freezes when it has asked for the bytes.
+    ASSERT_TRUE(await({node.get(), frozen.get()},
+                      [&] { return node->heard(to_frozen) != base::TimePoint{}; }));
+    uint64_t exchange = 1;
+    bool ended = true;
+    std::vector<std::byte> small(1000);
+    ASSERT_TRUE(await({node.get(), other.get()}, [&] {
+        if (ended) {
+            ended = false;
+            other->receive(back, {++exchange, 0, 0}, small,
+                           [&](const base::Result<>& result) { ended = result.ok(); });
+            node->send(to_other, {exchange, 0, 0}, std::span(sent).first(small.size()), {});
+        }
+        return !lost.empty();
+    }));
+    EXPECT_TRUE(failed);
+    EXPECT_GT(exchange, 20U) << "the other peer is served all the time";
+}
+
+TEST(TlsTransport, ReachesAPeerByIpV6) {
+    TlsOptions v6;
+    v6.listen = {{"::1", 0}};
+    auto created = TlsTransport::create(v6);
+    if (!created) GTEST_SKIP() << created.error().message;
+    const auto a = make_node();
+    TlsTransport& b = **created;
+    share(*a, b, random_key());
+    const PeerId to_b = *a->connect(b.address());
+    ASSERT_TRUE(b.connect(a->address()));
+    a->ping(to_b);
+    EXPECT_TRUE(await({a.get(), &b}, [&] { return a->heard(to_b) != base::TimePoint{}; }));
+}
+
 TEST(TlsTransport, WakesAnEventLoopThatSleeps) {
     auto loop = base::EventLoop::create();
     ASSERT_TRUE(loop);
