@@ -43,8 +43,8 @@ std::vector<uint64_t> numbers_left(const JobState& job, uint64_t epoch, uint64_t
                                        number(ExchangeKind::partial_data, round)});
     }
     const uint64_t hidden = number(ExchangeKind::hidden, self);
-    numbers.insert(numbers.end(),
-                   {number(ExchangeKind::fetch_told, self), part_number(hidden, 0), part_number(hidden, 1)});
+    numbers.insert(numbers.end(), {number(ExchangeKind::fetch_told, self), part_number(hidden, 0),
+                                   part_number(hidden, 1)});
     return numbers;
 }
 

@@ -94,8 +94,8 @@ class TwoNodesOfAJob : public testing::Test {
     }
 
     explicit TwoNodesOfAJob(const control::JobOptions& options = {}) : options_(options) {
-        here_.peers.know(kThere, "there", there_.transport->address());
-        there_.peers.know(kHere, "here", here_.transport->address());
+        (void)here_.peers.know(kThere, "there", there_.transport->address());
+        (void)there_.peers.know(kHere, "here", here_.transport->address());
     }
     ~TwoNodesOfAJob() override {
         for (Node* node : {&here_, &there_}) {
