@@ -38,7 +38,8 @@ base::Result<PeerId> TlsLinks::connect(std::span<const std::byte> address) {
         return make_error(ErrorKind::limit, "{} peers are connected already",
                           PeerSlots<TlsLink>::kSlotsMax);
     TlsLink& link = find_or_make(parsed.instance);
-    link.out.endpoints = std::move(parsed.endpoints);
+    // A connection that is being opened goes through the endpoints that it began with.
+    if (link.out.state == WayOut::State::closed) link.out.endpoints = std::move(parsed.endpoints);
     link.eager_window = parsed.eager_window;
     link.was_peer = true;
     link.peer = by_id_.add(link);
