@@ -30,9 +30,11 @@ class CoreFixture {
     // Starts a new life of the controller, without its journal unless replay_journal() follows.
     void restart() {
         static uint64_t lives = 0;
-        static uint64_t tokens = 0;
         ++lives;
-        core_ = std::make_unique<Core>(options_, [] { return (lives << 40U) + ++tokens; });
+        core_ = std::make_unique<Core>(options_, [] {
+            if (has_distinct_tokens_) ++tokens_;
+            return (lives << 40U) + tokens_;
+        });
     }
     void replay_journal() { replay_journal(journal_.size()); }
     void forget_journal() { journal_.clear(); }
@@ -165,8 +167,12 @@ class CoreFixture {
         without_model_[node] = std::move(ranks);
     }
     const std::vector<std::vector<std::byte>>& journal() const { return journal_; }
+    // From now on no random number of the core's is given twice. Otherwise each life has one.
+    static void make_tokens_distinct() { has_distinct_tokens_ = true; }
 
   private:
+    static inline bool has_distinct_tokens_ = false;
+    static inline uint64_t tokens_ = 0;
     CoreOptions options_;
     std::unique_ptr<Core> core_;
     TimePoint now_{std::chrono::seconds(1000)};

@@ -68,6 +68,7 @@ TEST_F(CoreStrangersTest, AStrangerDoesNotRaiseTheEpochOfAChangeOfView) {
 }
 
 TEST_F(CoreStrangersTest, EachPairOfNodesGetsAKeyThatNobodyElseIsTold) {
+    make_tokens_distinct();
     const NodeId a = attach("a");
     const NodeId b = attach("b");
     const NodeId c = attach("c");
