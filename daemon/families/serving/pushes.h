@@ -49,6 +49,10 @@ class Pushes {
     uint64_t next_clock(control::Rank rank) const;
     // Whether a view, or the order, has said what next_clock() is.
     bool knows(control::Rank rank) const { return out_.contains(rank); }
+    // Sets the worker's step to that of its next update, which may be earlier than before.
+    void set_step(Worker& worker) const {
+        if (knows(worker.rank)) worker.iteration = next_clock(worker.rank);
+    }
 
     // The nodes, once each, that are not known to hold all of the worker's updates.
     std::vector<NodeId> missing(control::Rank rank) const;

@@ -1,0 +1,69 @@
+// ModelLetters: the letters between this node and others about the shards of a model, and what
+// becomes of those that have come.
+#pragma once
+
+#include "base/result.h"
+#include "daemon/families/serving/pulls.h"
+#include "daemon/families/serving/pushes.h"
+#include "daemon/families/serving/saving.h"
+#include "daemon/families/serving/server_mail.h"
+#include "daemon/families/serving/shard_host.h"
+#include "daemon/kernels/strand.h"
+#include "daemon/members/job_state.h"
+
+namespace pace::daemon {
+
+class ModelLetters {
+  public:
+    class Owner {
+      public:
+        virtual ~Owner() = default;
+        // A shard holds an update of the worker: there may be room for another one.
+        virtual void update_held(const WorkerPtr& worker) = 0;
+        // This node's part of the model is of no use.
+        virtual void part_failed(const base::Error& error) = 0;
+        // There is no room for something that a shard here needs.
+        virtual void has_no_room(const base::Error& error) = 0;
+    };
+
+    ModelLetters(JobState& job, ShardHost& host, ServerMail& mail, Pushes& pushes, Pulls& pulls,
+                 Saving& saving, Owner& owner)
+        : job_(job),
+          host_(host),
+          mail_(mail),
+          pushes_(pushes),
+          pulls_(pulls),
+          saving_(saving),
+          owner_(owner),
+          reading_(job.services.aside()) {}
+
+    // A view has committed, which begins at this position of the order.
+    void begin_view(uint64_t position) { view_position_ = position; }
+    // A shard here has a part of the model for a worker.
+    void deliver(ShardHost::Part part);
+    // The order has come to a pull: its parts are due.
+    void expect_parts(const control::ServerEntry& entry);
+
+    // As ServerMail says of Received and Refused.
+    void received(NodeId from, const server::Letter& letter, Parcel parcel);
+    void refused(NodeId from, const server::Letter& letter, const base::Error& error);
+
+  private:
+    base::Result<> take(NodeId from, const server::Letter& letter, Parcel parcel);
+    base::Result<> take_for_shard(NodeId from, const server::Letter& letter, Parcel parcel);
+    void read_update(NodeId from, const server::Letter& letter, Parcel parcel);
+    void makes_no_sense(NodeId from, const base::Error& error) const;
+    void hold(NodeId from, const server::Letter& letter, server::Shard::Update update);
+
+    JobState& job_;
+    ShardHost& host_;
+    ServerMail& mail_;
+    Pushes& pushes_;
+    Pulls& pulls_;
+    Saving& saving_;
+    Owner& owner_;
+    uint64_t view_position_ = 0;
+    kernels::Strand reading_;  // updates that have come from other nodes
+};
+
+}  // namespace pace::daemon
