@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "daemon/families/groups/node_fixture.h"
+#include "daemon/members/node_fixture.h"
 
 namespace pace::daemon {
 namespace {

@@ -1,7 +1,7 @@
 // Static groups of the workers on one node: when they begin, and what is reported.
 #include "daemon/families/groups/static_orders.h"
 
-#include "daemon/families/groups/node_fixture.h"
+#include "daemon/members/node_fixture.h"
 
 namespace pace::daemon {
 namespace {

@@ -1,6 +1,10 @@
-// ModelLetters: the letters between this node and others about the shards of a model, and what
-// becomes of those that have come.
+// ModelLetters: the letters between this node and others about the shards of a model. What becomes
+// of those that have come, and what is done if they do not come.
 #pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "daemon/families/serving/pulls.h"
@@ -48,11 +52,17 @@ class ModelLetters {
     void received(NodeId from, const server::Letter& letter, Parcel parcel);
     void refused(NodeId from, const server::Letter& letter, const base::Error& error);
 
+    // Called a few times a second. Asks for another view if letters do not come: in that view, all
+    // nodes say again what has not been answered. Returns the nodes that this node has long waited
+    // for.
+    std::vector<NodeId> look_for_late(base::TimePoint now);
+
   private:
     base::Result<> take(NodeId from, const server::Letter& letter, Parcel parcel);
     base::Result<> take_for_shard(NodeId from, const server::Letter& letter, Parcel parcel);
     void read_update(NodeId from, const server::Letter& letter, Parcel parcel);
     void makes_no_sense(NodeId from, const base::Error& error) const;
+    void want_view(const std::string& reason, base::Duration silent);
     void hold(NodeId from, const server::Letter& letter, server::Shard::Update update);
 
     JobState& job_;
@@ -63,6 +73,7 @@ class ModelLetters {
     Saving& saving_;
     Owner& owner_;
     uint64_t view_position_ = 0;
+    std::optional<base::TimePoint> awaits_model_since_;
     kernels::Strand reading_;  // updates that have come from other nodes
 };
 

@@ -48,7 +48,6 @@ Serving::Serving(JobState& job)
                   end_aside(worker, request, std::move(ending));
               }),
       given_(job, host_, mail_),
-      watch_(job, host_, mail_),
       letters_(job, host_, mail_, pushes_, pulls_, saving_, *this) {}
 
 // ------------------------------------------------------------------------- pushes and checkpoints
@@ -117,7 +116,7 @@ void Serving::for_each_aside(
 
 std::vector<NodeId> Serving::look_again(base::TimePoint now) {
     pull_calls_.look_again();
-    return watch_.look(now);
+    return letters_.look_for_late(now);
 }
 
 // -------------------------------------------------------------------------------------- the order

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "daemon/families/serving/given_model.h"
-#include "daemon/families/serving/letter_watch.h"
 #include "daemon/families/serving/model_letters.h"
 #include "daemon/families/serving/pull_calls.h"
 #include "daemon/families/serving/saving.h"
@@ -129,7 +128,6 @@ class Serving final : private PushQueue::Owner, private ModelLetters::Owner {
     PullCalls pull_calls_;
     Saving saving_;
     GivenModel given_;
-    LetterWatch watch_;
     // The generation of the last model that a view has named, even if this node's part of it was of
     // no use. 0: none yet.
     uint64_t generation_ = 0;

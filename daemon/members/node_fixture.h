@@ -1,5 +1,5 @@
-// What one node has of a job of groups, without the job, in simulated time. The test says what the
-// job would say.
+// What one node has of a job, without the job, in simulated time. The test says what the job would
+// say.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +46,8 @@ class ListeningController final : public Controller {
     Doubt doubt_;
 };
 
-// A job that has nothing but groups.
-class GroupsAlone final : public JobPort {
+// A job that does nothing of its own.
+class IdleJob final : public JobPort {
   public:
     void advance(const WorkerPtr& worker) override { advanced.push_back(worker->rank); }
     void group_begins(const std::vector<NodeId>& /*nodes*/) override {}
@@ -116,22 +116,30 @@ class NodeFixture : public ::testing::Test {
         job_.workers[rank] = worker;
         return worker;
     }
-    void has_announced(Worker& worker, uint64_t iteration) {
+    static void has_announced(Worker& worker, uint64_t iteration) {
         worker.announced = Worker::Announced{iteration, kDigest, base::now()};
     }
-    // The worker has called an average of a buffer with this value. Returns the buffer.
-    BufferPtr has_called(Worker& worker, uint64_t iteration, float value = 0, uint64_t count = 4) {
+    // A request with a buffer of this value.
+    static Request request_of(protocol::Verb verb, uint64_t id, uint64_t iteration, float value = 0,
+                              uint64_t count = 4) {
         auto buffer = std::make_shared<Buffer>();
         buffer->memory = base::MappedMemfd::create("test", count * sizeof(float), false).value();
         buffer->count = count;
         std::fill_n(values(*buffer), count, value);
         Request request;
-        request.id = worker.rank;
-        request.verb = protocol::Verb::average;
+        request.id = id;
+        request.verb = verb;
         request.iteration = iteration;
         request.digest = kDigest;
-        request.buffers = {buffer};
+        request.buffers = {std::move(buffer)};
         request.elements = request.ready = count;
+        return request;
+    }
+    // The worker has called an average. Returns its buffer.
+    static BufferPtr has_called(Worker& worker, uint64_t iteration, float value = 0,
+                                uint64_t count = 4) {
+        Request request = request_of(protocol::Verb::average, worker.rank, iteration, value, count);
+        BufferPtr buffer = request.buffers.front();
         worker.announced.reset();
         worker.queue.push_back(std::move(request));
         worker.state = Worker::State::ready;
@@ -156,7 +164,7 @@ class NodeFixture : public ::testing::Test {
         *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
     Services& services_ = *own_services_;
     ListeningController controller_;
-    GroupsAlone port_;
+    IdleJob port_;
     Trainer trainer_;
     JobState job_{services_, port_, {}, 0};
 };
