@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "daemon/config.h"
 #include "daemon/node.h"
+#include "daemon/runtime/crypto.h"
 #include "settings/settings.h"
 
 namespace pace::daemon {
@@ -100,7 +101,9 @@ struct Daemons {
     std::map<std::string, std::unique_ptr<EmbeddedDaemon>> by_config;
 };
 
+// The daemons' threads use OpenSSL until the process exits: the daemons end first.
 Daemons& daemons() {
+    begin_crypto();
     static Daemons all;
     return all;
 }
