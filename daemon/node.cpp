@@ -50,22 +50,20 @@ uint32_t descriptors_in_use() {
     return static_cast<uint32_t>(std::distance(begin(descriptors), end(descriptors)));
 }
 
+// Whether nobody but the cluster's nodes can reach these interfaces from other machines.
+bool is_closed(const NodeConfig& config, const std::string& devices) {
+    return config.closed_network || transports::are_loopback(devices);
+}
+
 // UCX trusts any process that reaches its port: a few unexpected bytes end the daemon.
 Result<> check_network(const NodeConfig& config, const std::string& devices) {
-    if (config.closed_network || transports::are_loopback(devices)) return {};
+    if (is_closed(config, devices)) return {};
     return base::make_error(base::ErrorKind::denied,
                             "data_interface \"{}\" leads to a network, on which UCX would listen: "
                             "whoever reaches its port could end this daemon, or write to its "
                             "memory. If nobody but the cluster's nodes can send anything there, "
                             "set closed_network = true; otherwise set data_transport = \"tls\"",
                             config.data_interface);
-}
-
-// Whether nobody but the cluster's nodes can reach the data plane from other machines.
-bool is_network_closed(const NodeConfig& config) {
-    if (config.closed_network || config.controller.empty()) return true;
-    const auto devices = transports::resolve_devices(config.data_interface);
-    return devices && transports::are_loopback(*devices);
 }
 
 }  // namespace
@@ -146,10 +144,11 @@ Node::State::~State() {
 void Node::State::find_gpus() {
     gpus.look();
     // If the setting is wrong, open_transport() reports that.
-    if (const auto networks = transports::resolve_devices(config.data_interface))
-        name_networks_for_nccl(*networks);
+    const auto networks = transports::resolve_devices(config.data_interface);
+    if (networks) name_networks_for_nccl(*networks);
     nccl = choose_nccl(config.nccl, gpus);
-    if (nccl.version != 0 && !is_network_closed(config))
+    const bool is_alone = config.controller.empty();
+    if (nccl.version != 0 && !is_alone && !(networks && is_closed(config, *networks)))
         nccl = {0, "NCCL neither encrypts nor authenticates, and closed_network is not set"};
     config.exchange.nccl = nccl.version;
     if (!gpus.absence().empty()) return;

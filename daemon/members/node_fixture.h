@@ -5,63 +5,23 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/simulated_time.h"
-#include "daemon/control/controller.h"
+#include "daemon/control/heard_controller.h"
 #include "daemon/members/job_state.h"
+#include "daemon/members/silent_job.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 
 namespace pace::daemon {
 
-// Remembers what it is told.
-class ListeningController final : public Controller {
-  public:
-    bool attached() const override { return true; }
-    bool send(const control::FromDaemon& message) override {
-        said_.push_back(message);
-        return true;
-    }
-    bool send(const control::StatusRequest& /*message*/) override { return false; }
-    bool send(const control::RecordingAsked& /*message*/) override { return false; }
-    bool send(const control::RecordingMade& /*message*/) override { return false; }
-    Doubt& doubt() override { return doubt_; }
-
-    // The messages of this type since this was asked last. Others are forgotten.
-    template <typename Message>
-    std::vector<Message> take() {
-        std::vector<Message> taken;
-        for (const control::FromDaemon& said : said_)
-            if (const auto* const message = std::get_if<Message>(&said)) taken.push_back(*message);
-        said_.clear();
-        return taken;
-    }
-
-  private:
-    std::vector<control::FromDaemon> said_;
-    Doubt doubt_;
-};
-
 // A job that does nothing of its own.
-class IdleJob final : public JobPort {
+class IdleJob final : public SilentJob {
   public:
     void advance(const WorkerPtr& worker) override { advanced.push_back(worker->rank); }
-    void group_begins(const std::vector<NodeId>& /*nodes*/) override {}
-    Scratch round_memory() override { return {}; }
-    std::optional<uint64_t> model_round(const Worker& /*worker*/) override { return std::nullopt; }
-    void adopted(const Worker& /*newcomer*/, uint64_t /*round*/) override {}
-    void departed(const Worker& /*worker*/) override {}
-    std::shared_ptr<Scratch> place_for_model(const std::vector<BufferPtr>& /*buffers*/) override {
-        return nullptr;
-    }
-    void broadcasted(uint64_t /*round*/, const std::vector<BufferPtr>& /*buffers*/,
-                     const std::shared_ptr<Scratch>& /*copy*/) override {}
-    void before_server_report(const std::function<void()>& then) override { then(); }
-    control::ServerReport server_report() override { return {}; }
 
     std::vector<control::Rank> advanced;
 };
@@ -163,7 +123,7 @@ class NodeFixture : public ::testing::Test {
     const std::unique_ptr<Services> own_services_ = std::make_unique<Services>(
         *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
     Services& services_ = *own_services_;
-    ListeningController controller_;
+    HeardController controller_;
     IdleJob port_;
     Trainer trainer_;
     JobState job_{services_, port_, {}, 0};

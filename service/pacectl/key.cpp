@@ -15,7 +15,6 @@
 #include "service/controller/keys/allowed_keys.h"
 #include "service/controller/zmq/curve_keys.h"
 #include "service/pacectl/columns.h"
-#include "service/pacectl/exit_code.h"
 #include "service/pacectl/output.h"
 
 namespace pace::pacectl {
@@ -76,13 +75,6 @@ std::string users_text(const AllowedKeys::Holder& holder) {
     return text.empty() ? "none" : text;
 }
 
-int exit_code_of(const base::Error& error) {
-    say(error.message);
-    return error.kind == ErrorKind::denied    ? kRefused
-           : error.kind == ErrorKind::invalid ? kWrongUse
-                                              : kNo;
-}
-
 }  // namespace
 
 KeyCommand::KeyCommand(CLI::App& app) {
@@ -117,7 +109,7 @@ bool KeyCommand::is_parsed() const {
 
 int KeyCommand::run() const {
     const auto text = add_->parsed() ? add() : remove_->parsed() ? remove() : list();
-    if (!text) return exit_code_of(text.error());
+    if (!text) return say_local_error(text.error());
     return print(*text);
 }
 

@@ -5,7 +5,6 @@
 
 #include "service/controller/zmq/curve_keys.h"
 #include "service/pacectl/commands.h"
-#include "service/pacectl/exit_code.h"
 #include "service/pacectl/key_files.h"
 #include "service/pacectl/output.h"
 
@@ -13,7 +12,6 @@ namespace pace::pacectl {
 
 namespace {
 
-using base::ErrorKind;
 using base::Result;
 
 constexpr mode_t kSecretMode = 0600;
@@ -35,14 +33,6 @@ Result<> give_both(const std::string& prefix, const std::optional<KeyOwner>& own
     return give_key_file(prefix + ".public", owner, kPublicMode);
 }
 
-// Returns exit codes for errors that do not come from a connection.
-int say_failed(const base::Error& error) {
-    say(error.message);
-    return error.kind == ErrorKind::denied    ? kRefused
-           : error.kind == ErrorKind::invalid ? kWrongUse
-                                              : kNo;
-}
-
 std::string keygen_text(const std::string& prefix, const std::optional<KeyOwner>& owner,
                         const std::string& z85) {
     std::string readers = "readable for you alone";
@@ -57,14 +47,14 @@ std::string keygen_text(const std::string& prefix, const std::optional<KeyOwner>
 
 int generate_keys(const KeygenOptions& options) {
     const auto owner = owner_of(options);
-    if (!owner) return say_failed(owner.error());
+    if (!owner) return say_local_error(owner.error());
     const auto key = control_zmq::generate_key_pair(options.prefix);
-    if (!key) return say_failed(key.error());
+    if (!key) return say_local_error(key.error());
     if (const auto given = give_both(options.prefix, *owner); !given) {
         // Keys that their owner cannot read would look as if all had succeeded.
         unlink((options.prefix + ".secret").c_str());
         unlink((options.prefix + ".public").c_str());
-        return say_failed(given.error());
+        return say_local_error(given.error());
     }
     if (!options.json) return print(keygen_text(options.prefix, *owner, key->z85()));
     Json json{{"secret", options.prefix + ".secret"},

@@ -28,6 +28,13 @@ int say_error(const base::Error& error) {
     return exit_code_of(error.kind);
 }
 
+int say_local_error(const base::Error& error) {
+    say(error.message);
+    return error.kind == ErrorKind::denied    ? kRefused
+           : error.kind == ErrorKind::invalid ? kWrongUse
+                                              : kNo;
+}
+
 void say(std::string_view text) {
     const std::string message = printable(text);
     std::fprintf(stderr, "pacectl: %s\n", message.c_str());

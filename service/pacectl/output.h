@@ -14,6 +14,9 @@ namespace pace::pacectl {
 // Prints "pacectl: MESSAGE" on stderr and returns the exit code for its kind (exit_code.h).
 int say_error(const base::Error& error);
 
+// The same for errors that do not come from a connection.
+int say_local_error(const base::Error& error);
+
 // Prints "pacectl: TEXT" on stderr, for people.
 void say(std::string_view text);
 

@@ -5,12 +5,11 @@
 // Each chunk is an act (its first byte) and small numbers (the second byte). A chunk for a frame
 // also has the header and bytes of the frame.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "tests/fuzz/chunks.h"
+#include "tests/fuzz/operations.h"
 #include "transports/completion_queue.h"
 #include "transports/tls/frames.h"
 #include "transports/tls/tls_address.h"
@@ -23,14 +22,12 @@ namespace {
 using namespace pace::transports;
 using namespace pace::transports::tls;
 using pace::base::make_error;
+using pace::fuzz::require;
+using pace::fuzz::small_options;
 
 constexpr size_t kSegmentBytes = 128;
 constexpr InstanceId kSelf = {std::byte{1}};
 constexpr InstanceId kOther = {std::byte{2}};
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 std::vector<IpEndpoint> endpoints() {
     IpEndpoint endpoint;
@@ -52,7 +49,7 @@ class Meeting {
         end_peer();
         while (completions_.run()) {
         }
-        for (const auto& operation : operations_) require(operation->ended == 1);
+        operations_.require_ended();
     }
 
     void act(std::span<const std::byte> chunk) {
@@ -80,37 +77,18 @@ class Meeting {
     }
 
   private:
-    struct Operation {
-        std::vector<std::byte> bytes;
-        int ended = 0;
-    };
-
-    static TlsOptions options() {
-        TlsOptions options;
-        options.unexpected_bytes_max = 4096;
-        options.eager_bytes_max = 64;
-        options.segment_bytes = kSegmentBytes;
-        return options;
-    }
-
-    Operation& begin(size_t bytes) {
-        operations_.push_back(
-            std::make_unique<Operation>(Operation{std::vector<std::byte>(bytes)}));
-        return *operations_.back();
-    }
+    static TlsOptions options() { return small_options<TlsOptions>(); }
 
     void receive(const Tag& tag, size_t bytes) {
         if (gone_) return;
-        Operation& operation = begin(bytes);
-        inbox_.receive({peer_, tag, operation.bytes,
-                        [&operation](const pace::base::Result<>&) { ++operation.ended; }});
+        auto& operation = operations_.begin(bytes);
+        inbox_.receive({peer_, tag, operation.bytes, operation.completion()});
     }
 
     void send(const Tag& tag, size_t bytes) {
         if (gone_) return;
-        Operation& operation = begin(bytes);
-        outbox_.send(peer_, tag, operation.bytes,
-                     [&operation](const pace::base::Result<>&) { ++operation.ended; });
+        auto& operation = operations_.begin(bytes);
+        outbox_.send(peer_, tag, operation.bytes, operation.completion());
     }
 
     void close_exchange(uint64_t exchange) {
@@ -183,7 +161,7 @@ class Meeting {
     TlsInbox inbox_{links_, outbox_, completions_, counters_, options()};
     PeerId peer_ = 0;
     bool gone_ = false;
-    std::vector<std::unique_ptr<Operation>> operations_;
+    pace::fuzz::Operations operations_;
 };
 
 }  // namespace

@@ -4,11 +4,11 @@
 //
 // Each chunk is an act (its first byte) and small numbers (the second byte). A chunk for a message
 // also has the header and bytes of the message.
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "tests/fuzz/chunks.h"
+#include "tests/fuzz/operations.h"
 #include "transports/completion_queue.h"
 #include "transports/ucx/ucx_inbox.h"
 #include "transports/ucx/ucx_outbox.h"
@@ -19,13 +19,11 @@ namespace {
 
 using namespace pace::transports;
 using pace::base::make_error;
+using pace::fuzz::require;
+using pace::fuzz::small_options;
 
 constexpr uint64_t kSelf = 1;
 constexpr uint64_t kOther = 2;
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 // UCX takes the other instance for a real peer. The other instance sends the input.
 class Meeting {
@@ -49,7 +47,7 @@ class Meeting {
             ucp_worker_progress(worker_.handle());
         while (completions_.run()) {
         }
-        for (const auto& operation : operations_) require(operation->ended == 1);
+        operations_.require_ended();
     }
 
     void act(std::span<const std::byte> chunk) {
@@ -75,37 +73,18 @@ class Meeting {
     }
 
   private:
-    struct Operation {
-        std::vector<std::byte> bytes;
-        int ended = 0;
-    };
-
-    static UcxOptions options() {
-        UcxOptions options;
-        options.unexpected_bytes_max = 4096;
-        options.eager_bytes_max = 64;
-        options.segment_bytes = 128;
-        return options;
-    }
-
-    Operation& begin(size_t bytes) {
-        operations_.push_back(
-            std::make_unique<Operation>(Operation{std::vector<std::byte>(bytes)}));
-        return *operations_.back();
-    }
+    static UcxOptions options() { return small_options<UcxOptions>(); }
 
     void receive(const Tag& tag, size_t bytes) {
         if (gone_) return;
-        Operation& operation = begin(bytes);
-        inbox_.receive({peer_, tag, operation.bytes,
-                        [&operation](const pace::base::Result<>&) { ++operation.ended; }});
+        auto& operation = operations_.begin(bytes);
+        inbox_.receive({peer_, tag, operation.bytes, operation.completion()});
     }
 
     void send(const Tag& tag, size_t bytes) {
         if (gone_) return;
-        Operation& operation = begin(bytes);
-        outbox_.send(peer_, tag, operation.bytes,
-                     [&operation](const pace::base::Result<>&) { ++operation.ended; });
+        auto& operation = operations_.begin(bytes);
+        outbox_.send(peer_, tag, operation.bytes, operation.completion());
     }
 
     // Delivers the message unchanged, or with numbers so small that they fit the exchanges of this
@@ -146,7 +125,7 @@ class Meeting {
     UcxInbox inbox_;
     PeerId peer_ = 0;
     bool gone_ = false;
-    std::vector<std::unique_ptr<Operation>> operations_;
+    pace::fuzz::Operations operations_;
 };
 
 std::unique_ptr<UcxWorker> worker() {

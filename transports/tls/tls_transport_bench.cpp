@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "transports/testing/address_pipe.h"
+#include "transports/testing/bench_side.h"
 #include "transports/tls/testing/open_key.h"
 #include "transports/tls/tls_transport.h"
 #include "transports/ucx/ucx_process.h"
@@ -30,15 +31,8 @@
 namespace {
 
 using namespace pace::transports;
-using pace::base::Result;
 
-struct Work {
-    size_t size;
-    uint64_t count;
-    uint64_t in_flight;  // 1 is ping-pong
-};
-
-constexpr std::array<Work, 7> kWork = {{
+constexpr std::array<BenchWork, 7> kWork = {{
     {8, 10'000, 1},
     {65'536, 4'000, 1},
     {256, 200'000, 64},
@@ -57,7 +51,7 @@ double processor_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-void print(const char* name, const Work& work, double seconds, double processor) {
+void print(const char* name, const BenchWork& work, double seconds, double processor) {
     const double bytes = static_cast<double>(work.size) * static_cast<double>(work.count);
     std::printf("%-5s %9zu bytes, %2lu in flight: %9.2f us each, %8.1f MB/s, %6.3f s/GB\n", name,
                 work.size, static_cast<unsigned long>(work.in_flight),
@@ -74,70 +68,12 @@ double both(int pipe, double mine) {
     return mine + theirs;
 }
 
-class Side {
-  public:
-    Side(Transport& transport, PeerId peer, bool first)
-        : transport_(transport), peer_(peer), first_(first) {}
-
-    double run(const Work& work, uint64_t exchange) {
-        exchange_ = exchange;
-        work_ = work;
-        started_ = ended_ = 0;
-        buffers_.assign(work.in_flight, std::vector<std::byte>(work.size));
-        wait_for_other();
-        const auto begin = pace::base::now();
-        while (started_ < work.in_flight) start();
-        while (ended_ < work.count) step();
-        wait_for_other();
-        return pace::base::to_seconds(pace::base::now() - begin);
-    }
-
-  private:
-    void step() {
-        if (transport_.poll() || !transport_.arm()) return;
-        pollfd event{transport_.event_fd(), POLLIN, 0};
-        poll(&event, 1, -1);
-    }
-
-    void start() {
-        const auto slot = static_cast<uint32_t>(started_++);
-        const bool sends = work_.in_flight == 1 ? (slot % 2 == 0) == first_ : first_;
-        auto& buffer = buffers_[slot % work_.in_flight];
-        const Tag tag{exchange_, slot, 0};
-        const auto done = [this](Result<> result) {
-            if (!result) {
-                std::fprintf(stderr, "%s\n", result.error().message.c_str());
-                std::exit(1);
-            }
-            ++ended_;
-            if (started_ < work_.count) start();
-        };
-        if (sends) {
-            transport_.send(peer_, tag, buffer, done);
-        } else {
-            transport_.receive(peer_, tag, buffer, done);
-        }
-    }
-
-    void wait_for_other() {
-        int ended = 0;
-        const auto done = [&](const Result<>&) { ++ended; };
-        const Tag tag{~uint64_t{0}, barrier_++, 0};
-        transport_.receive(peer_, tag, {}, done);
-        transport_.send(peer_, tag, {}, done);
-        while (ended < 2) step();
-    }
-
-    Transport& transport_;
-    PeerId peer_;
-    bool first_;
-    Work work_{};
-    uint64_t exchange_ = 0;
-    uint64_t started_ = 0;
-    uint64_t ended_ = 0;
-    uint32_t barrier_ = 0;
-    std::vector<std::vector<std::byte>> buffers_;
-};
+// Sleeps until there is something to do.
+void idle(Transport& transport) {
+    if (!transport.arm()) return;
+    pollfd event{transport.event_fd(), POLLIN, 0};
+    poll(&event, 1, -1);
+}
 
 // Makes a transport and tells it what it must know of the other's address.
 struct Kind {
@@ -153,9 +89,9 @@ int run_transport(int pipe, bool first, const Kind& kind) {
     if (!address || !kind.meet(*transport, *address)) return 1;
     const auto peer = transport->connect(*address);
     if (!peer) return 1;
-    Side side(*transport, *peer, first);
+    BenchSide side(*transport, *peer, first, idle);
     uint64_t exchange = 1;
-    for (const Work& work : kWork) {
+    for (const BenchWork& work : kWork) {
         const double before = processor_seconds();
         const double seconds = side.run(work, exchange++);
         const double processor = both(pipe, processor_seconds() - before);
@@ -185,7 +121,7 @@ int run_plain(int pipe, bool first) {
             return 1;
         fd = accept(listener, nullptr, nullptr);
     }
-    for (const Work& work : kWork) {
+    for (const BenchWork& work : kWork) {
         if (work.in_flight == 1) continue;
         std::vector<char> buffer(work.size);
         const double before = processor_seconds();

@@ -18,21 +18,15 @@
 #include "base/clock.h"
 #include "transports/network/interfaces.h"
 #include "transports/testing/address_pipe.h"
+#include "transports/testing/bench_side.h"
 #include "transports/ucx/ucx_process.h"
 #include "transports/ucx/ucx_transport.h"
 
 namespace {
 
 using namespace pace::transports;
-using pace::base::Result;
 
-struct Work {
-    size_t size;
-    uint64_t count;
-    uint64_t in_flight;  // 1 is ping-pong
-};
-
-constexpr std::array<Work, 12> kWork = {{
+constexpr std::array<BenchWork, 12> kWork = {{
     {8, 20'000, 1},
     {4096, 20'000, 1},
     {65'536, 5'000, 1},
@@ -47,70 +41,10 @@ constexpr std::array<Work, 12> kWork = {{
     {67'108'864, 30, 2},
 }};
 
-class Side {
-  public:
-    Side(Transport& transport, PeerId peer, bool first)
-        : transport_(transport), peer_(peer), first_(first) {}
-
-    // Returns the seconds for all messages.
-    double run(const Work& work, uint64_t exchange) {
-        exchange_ = exchange;
-        work_ = work;
-        started_ = ended_ = 0;
-        buffers_.assign(work.in_flight, std::vector<std::byte>(work.size));
-        wait_for_other();
-        const auto begin = pace::base::now();
-        while (started_ < work.in_flight) start();
-        while (ended_ < work.count) poll();
-        wait_for_other();
-        return pace::base::to_seconds(pace::base::now() - begin);
-    }
-
-  private:
-    // Yields to the other process when there is nothing to do: the two may share a processor.
-    void poll() {
-        if (!transport_.poll()) sched_yield();
-    }
-
-    void start() {
-        const auto slot = static_cast<uint32_t>(started_++);
-        const bool sends = work_.in_flight == 1 ? (slot % 2 == 0) == first_ : first_;
-        auto& buffer = buffers_[slot % work_.in_flight];
-        const Tag tag{exchange_, slot, 0};
-        const auto done = [this](Result<> result) {
-            if (!result) {
-                std::fprintf(stderr, "%s\n", result.error().message.c_str());
-                std::exit(1);
-            }
-            ++ended_;
-            if (started_ < work_.count) start();
-        };
-        if (sends) {
-            transport_.send(peer_, tag, buffer, done);
-        } else {
-            transport_.receive(peer_, tag, buffer, done);
-        }
-    }
-
-    void wait_for_other() {
-        int ended = 0;
-        const auto done = [&](const Result<>&) { ++ended; };
-        const Tag tag{~uint64_t{0}, barrier_++, 0};
-        transport_.receive(peer_, tag, {}, done);
-        transport_.send(peer_, tag, {}, done);
-        while (ended < 2) poll();
-    }
-
-    Transport& transport_;
-    PeerId peer_;
-    bool first_;
-    Work work_{};
-    uint64_t exchange_ = 0;
-    uint64_t started_ = 0;
-    uint64_t ended_ = 0;
-    uint32_t barrier_ = 0;
-    std::vector<std::vector<std::byte>> buffers_;
-};
+// Yields to the other process when there is nothing to do: the two may share a processor.
+void idle(Transport& /*transport*/) {
+    sched_yield();
+}
 
 int run(int fd, bool first, const UcxOptions& options) {
     auto transport = UcxTransport::create(options);
@@ -123,9 +57,9 @@ int run(int fd, bool first, const UcxOptions& options) {
     if (!address) return 1;
     const auto peer = (*transport)->connect(*address);
     if (!peer) return 1;
-    Side side(**transport, *peer, first);
+    BenchSide side(**transport, *peer, first, idle);
     uint64_t exchange = 1;
-    for (const Work& work : kWork) {
+    for (const BenchWork& work : kWork) {
         const double seconds = side.run(work, exchange++);
         if (!first) continue;
         const double each = seconds / static_cast<double>(work.count);

@@ -16,28 +16,11 @@
 #include "daemon/families/rounds/last_result.h"
 #include "daemon/families/rounds/round_plan.h"
 #include "daemon/families/rounds/sequence.h"
+#include "daemon/members/silent_job.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 
 namespace pace::daemon {
-
-// A job that has nothing but rounds.
-class SilentPort final : public JobPort {
-  public:
-    void advance(const WorkerPtr& /*worker*/) override {}
-    void group_begins(const std::vector<NodeId>& /*nodes*/) override {}
-    Scratch round_memory() override { return {}; }
-    std::optional<uint64_t> model_round(const Worker& /*worker*/) override { return {}; }
-    void adopted(const Worker& /*newcomer*/, uint64_t /*round*/) override {}
-    void departed(const Worker& /*worker*/) override {}
-    std::shared_ptr<Scratch> place_for_model(const std::vector<BufferPtr>& /*buffers*/) override {
-        return nullptr;
-    }
-    void broadcasted(uint64_t /*round*/, const std::vector<BufferPtr>& /*buffers*/,
-                     const std::shared_ptr<Scratch>& /*copy*/) override {}
-    void before_server_report(const std::function<void()>& then) override { then(); }
-    control::ServerReport server_report() override { return {}; }
-};
 
 class TwoNodesOfAJob : public testing::Test {
   protected:
@@ -74,7 +57,7 @@ class TwoNodesOfAJob : public testing::Test {
         Peers peers{*transport};
         Counters counters;
         std::unique_ptr<Services> own_services;
-        SilentPort port;
+        SilentJob port;
         JobState job;
         Sequence sequence{job.view};
         LastResult result{job, sequence};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/simulated_time.h"
-#include "daemon/jobs/tests/heard_controller.h"
+#include "daemon/control/heard_controller.h"
 #include "daemon/jobs/tests/two_nodes_fixture.h"
 
 namespace pace::daemon {

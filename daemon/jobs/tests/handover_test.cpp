@@ -9,8 +9,8 @@
 
 #include "daemon/collectives/slots.h"
 #include "daemon/jobs/tests/other_node_fixture.h"
-#include "daemon/jobs/tests/silent_job.h"
 #include "daemon/members/handover_list.h"
+#include "daemon/members/silent_job.h"
 #include "daemon/runtime/exchange_number.h"
 
 namespace pace::daemon {

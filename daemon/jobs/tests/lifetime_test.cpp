@@ -7,8 +7,8 @@
 #include "daemon/exchange/giving.h"
 #include "daemon/jobs/engine.h"
 #include "daemon/jobs/tests/other_node_fixture.h"
-#include "daemon/jobs/tests/silent_job.h"
 #include "daemon/members/digest.h"
+#include "daemon/members/silent_job.h"
 #include "daemon/runtime/exchange_number.h"
 
 namespace pace::daemon {

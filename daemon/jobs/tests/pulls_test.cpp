@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "daemon/jobs/tests/job_fixture.h"
-#include "daemon/jobs/tests/silent_job.h"
+#include "daemon/members/silent_job.h"
 
 namespace pace::daemon {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/control/heard_controller.h"
 #include "daemon/families/serving/server_mail.h"
-#include "daemon/jobs/tests/heard_controller.h"
 #include "daemon/jobs/tests/other_node_fixture.h"
 
 namespace pace::daemon {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "daemon/jobs/tests/other_node_fixture.h"
-#include "daemon/jobs/tests/silent_job.h"
+#include "daemon/members/silent_job.h"
 
 namespace pace::daemon {
 namespace {

@@ -2,8 +2,8 @@
 // wherever it was.
 #include <utility>
 
-#include "daemon/jobs/tests/silent_job.h"
 #include "daemon/jobs/tests/two_nodes_fixture.h"
+#include "daemon/members/silent_job.h"
 
 namespace pace::daemon {
 namespace {

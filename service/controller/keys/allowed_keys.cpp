@@ -185,7 +185,7 @@ void AllowedKeys::add_users(const std::string& name, const std::string& path,
 }
 
 const AllowedKeys::Holder* AllowedKeys::find(std::string_view key) const {
-    const auto found = holders_.find(std::string(key));
+    const auto found = holders_.find(key);
     return found == holders_.end() ? nullptr : &found->second;
 }
 

@@ -8,10 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -67,7 +67,7 @@ class AllowedKeys final : public Rights {
     void add(const std::string& name, const std::string& path, const AllowedKeys& earlier);
     void add_users(const std::string& name, const std::string& path, const AllowedKeys& earlier);
 
-    std::unordered_map<std::string, Holder> holders_;       // by key, as Z85
+    std::map<std::string, Holder, std::less<>> holders_;    // by key, as Z85
     std::map<std::string, std::string, std::less<>> keys_;  // by name
     std::vector<std::string> problems_;
 };
