@@ -224,7 +224,7 @@ class Bundle(unittest.TestCase):
                 self.bundle / "sbin/pace-controller", folder / "controller.log",
                 ["--listen", "tcp://127.0.0.1:0", "--journal", folder / "journal"], "listening "))
             daemons = [stack.enter_context(self.daemon(
-                folder, node, "--controller", controller.said, "--data-interface", "lo"))
+                folder, node, "--controller", controller.said, "--data-interface", "lo", "--data-transport", "tcp,cma"))
                 for node in ("first", "second")]
             trainers = [subprocess.Popen(
                 [trainer, f"unix:{folder / node}.sock", rank, "2"], env=environment(),

@@ -20,6 +20,7 @@ import programs
 
 SKIPPED = 77
 PAGES = {"pacectl": "man1/pacectl.1", "pace-sim": "man1/pace-sim.1", "paced": "man8/paced.8", "pace-controller": "man8/pace-controller.8"}
+PLACEHOLDER = r"@[A-Z]+ [\w-]+@"  # what packaging/man/generate should have replaced
 
 
 def run(*command, **options):
@@ -64,7 +65,7 @@ class Manual(unittest.TestCase):
     def test_no_page_has_a_warning(self):
         self.assertGreater(len(self.pages), 30)
         for page in self.pages:
-            self.assertNotRegex(self.show(page), r"@[A-Z]+ ", page)
+            self.assertNotRegex(self.show(page), PLACEHOLDER, page)
 
     def test_every_page_is_found_by_its_names(self):
         for page in self.pages:

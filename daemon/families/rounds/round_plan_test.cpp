@@ -21,8 +21,9 @@ std::vector<double> weights_of(Verb verb, ReduceOp op) {
     request.verb = verb;
     request.op = op;
     request.root = 2;
+    const auto members = members_of(view, request);
     std::vector<double> weights;
-    for (const auto& member : *members_of(view, request)) weights.push_back(member.weight);
+    for (const auto& member : *members) weights.push_back(member.weight);
     return weights;
 }
 

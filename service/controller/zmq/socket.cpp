@@ -175,8 +175,24 @@ bool Socket::writable() const {
     return has_event(ZMQ_POLLOUT);
 }
 
+namespace {
+
+// Reads what ZeroMQ knows of the connection. A router's first frame, with the route, has it only if
+// readable() was not asked before; the frames that the peer sent have it always.
+void read_sender(zmq_msg_t& frame, Socket::Message& ret_message) {
+    if (const char* const peer = zmq_msg_gets(&frame, "Peer-Address")) ret_message.peer = peer;
+    if (const char* const key = zmq_msg_gets(&frame, "User-Id")) ret_message.key = key;
+    const int descriptor = zmq_msg_get(&frame, ZMQ_SRCFD);
+    if (descriptor >= 0) ret_message.descriptor = descriptor;
+}
+
+}  // namespace
+
 bool Socket::receive(Message& ret_message) {
     ret_message.count = 0;
+    ret_message.peer.clear();
+    ret_message.key.clear();
+    ret_message.descriptor = -1;
     zmq_msg_t part;
     zmq_msg_init(&part);
     bool more = true;
@@ -193,12 +209,7 @@ bool Socket::receive(Message& ret_message) {
         if (ret_message.frames.size() == ret_message.count) ret_message.frames.emplace_back();
         const auto* data = static_cast<const std::byte*>(zmq_msg_data(&part));
         ret_message.frames[ret_message.count++].assign(data, data + zmq_msg_size(&part));
-        if (ret_message.count > 1) continue;
-        const char* const peer = zmq_msg_gets(&part, "Peer-Address");
-        ret_message.peer = peer == nullptr ? "" : peer;
-        const char* const key = zmq_msg_gets(&part, "User-Id");
-        ret_message.key = key == nullptr ? "" : key;
-        ret_message.descriptor = zmq_msg_get(&part, ZMQ_SRCFD);
+        if (ret_message.count <= 2) read_sender(part, ret_message);
     }
     zmq_msg_close(&part);
     return ret_message.count > 0;

@@ -35,12 +35,15 @@ class SocketTest : public testing::Test {
     // The server's route to the client, which has sent a message.
     std::string route() {
         Socket::Message message;
-        while (in_time() && client_->send(std::as_bytes(std::span("hello"))) != Sent::done)
-            await_change(*client_);
+        say_hello();
         while (in_time() && !server_->receive(message)) await_change(*server_);
         EXPECT_EQ(message.count, 2U);
         const auto& name = message.frames.at(0);
         return {reinterpret_cast<const char*>(name.data()), name.size()};
+    }
+    void say_hello() {
+        while (in_time() && client_->send(std::as_bytes(std::span("hello"))) != Sent::done)
+            await_change(*client_);
     }
     bool in_time() const { return std::chrono::steady_clock::now() < end_; }
 
@@ -65,6 +68,16 @@ TEST_F(SocketTest, DisconnectsAPeerThatDoesNotRead) {
     }
     EXPECT_TRUE(was_full) << "it must be given time";
     EXPECT_EQ(sent, Sent::gone) << "it is waited for without end";
+}
+
+// A router that is asked whether it is readable gives the frame with the route no properties.
+TEST_F(SocketTest, KnowsTheSenderOfAMessageThatItSawComing) {
+    Socket::Message message;
+    say_hello();
+    while (in_time() && !server_->readable()) await_change(*server_);
+    ASSERT_TRUE(server_->receive(message));
+    EXPECT_EQ(message.peer, "127.0.0.1");
+    EXPECT_GE(message.descriptor, 0);
 }
 
 }  // namespace
