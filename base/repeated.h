@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -22,20 +23,19 @@ class Repeated {
     static constexpr Duration kLast = std::chrono::minutes(10);
     static constexpr size_t kThingsMax = 64;
 
-    // Called when `thing` holds now. If it is to be logged, returns how often the thing has held
-    // since the last message, this time included. Otherwise returns 0.
-    uint64_t is_due(const std::string& thing, TimePoint now) {
+    // Called when `thing` holds now, or has held `times` times by now. If it is to be logged,
+    // returns how often the thing has held since the last message, this time included. Otherwise
+    // returns 0.
+    uint64_t is_due(const std::string& thing, TimePoint now, uint64_t times = 1) {
         const bool known = things_.contains(thing);
         Said& said = things_[known || things_.size() < kThingsMax ? thing : std::string()];
-        ++said.times;
+        said.times += times;
         if (now < said.next) return 0;
         // A thing that has not held for long counts as new.
         const bool anew = now - said.next > kLast;
         said.interval = anew ? kFirst : std::min(said.interval * 2, kLast);
         said.next = now + said.interval;
-        const uint64_t times = said.times;
-        said.times = 0;
-        return times;
+        return std::exchange(said.times, uint64_t{0});
     }
 
     void forget() { things_.clear(); }

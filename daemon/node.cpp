@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/release_thread.h"
+#include "base/repeated.h"
 #include "daemon/clients/client_set.h"
 #include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"
@@ -96,6 +97,7 @@ struct Node::State {
     base::BackgroundThread disk;
     // Replaces the data plane of a daemon without other nodes.
     std::unique_ptr<transports::MemoryNetwork> lonely;
+    base::Repeated strangers_said;  // at the data port, by address and reason
     std::unique_ptr<transports::Transport> transport;
     std::unique_ptr<Peers> peers;
     std::unique_ptr<Services> services;
@@ -176,10 +178,13 @@ Result<> Node::State::open_tls() {
         options.listen.push_back({address, config.data_port});
     options.unmoved_max = unmoved_max();
     PACE_TRY_ASSIGN(tls, transports::TlsTransport::create(options));
-    tls->set_stranger_handler([](const transports::TlsTransport::Stranger& stranger) {
-        base::log_event(base::events::kDataPortStranger, {{"from", stranger.source},
-                                                          {"because", stranger.reason},
-                                                          {"more", stranger.unreported}});
+    tls->set_stranger_handler([this](const transports::TlsTransport::Stranger& stranger) {
+        const std::string address = stranger.source.substr(0, stranger.source.rfind(':'));
+        if (const uint64_t times = strangers_said.is_due(address + stranger.reason, base::now(),
+                                                         stranger.unreported + 1))
+            base::log_event(
+                base::events::kDataPortStranger,
+                {{"from", stranger.source}, {"because", stranger.reason}, {"times", times}});
     });
     transport = std::move(tls);
     return {};

@@ -34,13 +34,13 @@ flatbuffers::Offset<fb::RingStrides> strides_in(flatbuffers::FlatBufferBuilder& 
 Client::Client(ClientContext& context, base::UniqueFd socket, PeerProcess process, Charge charge,
                base::Callback closed)
     : context_(context),
-      socket_(std::move(socket)),
+      socket_(std::make_shared<base::UniqueFd>(std::move(socket))),
       process_(process),
       charge_(std::move(charge)),
       closed_(std::move(closed)),
       quota_(context.limits),
       staging_(context.devices) {
-    const auto watched = context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP,
+    const auto watched = context_.loop.watch(socket_->get(), EPOLLIN | EPOLLRDHUP,
                                              [this](uint32_t events) { on_socket(events); });
     if (!watched) close_later();
     hello_timer_ = context_.loop.run_after(kHelloWait, [this] {
@@ -62,7 +62,7 @@ void Client::on_socket(uint32_t events) {
 void Client::take_packets(uint32_t events) {
     if ((events & EPOLLOUT) != 0 && !flush()) close_later();
     if (closing_) return;
-    auto received = receive_packet(socket_.get());
+    auto received = receive_packet(socket_->get());
     if (!received) {
         refuse(received.error());
         return;
@@ -132,12 +132,12 @@ void Client::refuse(const Error& error) {
 void Client::close_later() {
     if (closing_) return;
     closing_ = true;
-    context_.loop.unwatch(socket_.get());
+    context_.loop.unwatch(socket_->get());
     context_.loop.defer(closed_);
 }
 
 void Client::close(bool orderly) {
-    if (!closing_) context_.loop.unwatch(socket_.get());
+    if (!closing_) context_.loop.unwatch(socket_->get());
     closing_ = true;
     hello_timer_.cancel();
     if (ring_) context_.loop.unwatch(ring_->submission_doorbell());
@@ -190,7 +190,7 @@ Result<> Client::on_hello(const fb::Hello& hello) {
                                 PACE_VERSION, in_words(ours), in_words(theirs));
     greeted_ = true;
     version_ = *version;
-    return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
+    return send_body(socket_->get(), [&](flatbuffers::FlatBufferBuilder& b) {
         const auto welcome = fb::CreateWelcomeDirect(b, version_, PACE_VERSION,
                                                      context_.node.c_str(), context_.generation);
         return std::pair(fb::Body::Welcome, welcome.Union());
@@ -244,7 +244,7 @@ void Client::on_joined(uint64_t request, Result<Seat> seat) {
     const std::array<int, 3> fds{ring_->memory_fd(), ring_->submission_doorbell(),
                                  ring_->completion_doorbell()};
     const auto sent = send_body(
-        socket_.get(),
+        socket_->get(),
         [&](flatbuffers::FlatBufferBuilder& b) {
             const auto job_options =
                 protocol::write_job_options(b, protocol::write_options(options));
@@ -265,7 +265,7 @@ Result<> Client::make_ring(uint32_t member_capacity) {
     // Three descriptors: the memory and two doorbells.
     PACE_TRY_ASSIGN(charge, context_.accounts->charge(
                                 process_.uid, {.bytes = bytes, .descriptors = 3}, "a session"));
-    PACE_TRY_ASSIGN(ring, RingServer::create(version_, member_capacity));
+    PACE_TRY_ASSIGN(ring, RingServer::create(version_, member_capacity, socket_));
     ring_charge_ = std::move(charge);
     ring_.emplace(std::move(ring));
     return {};
@@ -312,14 +312,14 @@ bool Client::process_stopped() const {
 }
 
 Result<> Client::send_done(uint64_t request) {
-    return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
+    return send_body(socket_->get(), [&](flatbuffers::FlatBufferBuilder& b) {
         return std::pair(fb::Body::Done, fb::CreateDone(b, request).Union());
     });
 }
 
 Result<> Client::send_failed(uint64_t request, const Error& error) {
     if (request != 0 && error.kind == ErrorKind::limit) say_limit(error);
-    return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
+    return send_body(socket_->get(), [&](flatbuffers::FlatBufferBuilder& b) {
         const auto failure = fb::CreateFailedDirect(b, request, static_cast<int32_t>(error.kind),
                                                     error.message.c_str());
         return std::pair(fb::Body::Failed, failure.Union());

@@ -150,7 +150,9 @@ class Client final : public WorkerPort {
     void say_lost(const Seat& seat) const;
 
     ClientContext& context_;
-    base::UniqueFd socket_;
+    // Shared with the marks of requests: the trainer sees the end of the connection only when
+    // nothing writes to its buffers any more.
+    std::shared_ptr<base::UniqueFd> socket_;
     PeerProcess process_;
     Charge charge_;
     Charge ring_charge_;

@@ -166,16 +166,16 @@ Result<> Client::send_document(uint64_t request, const std::string& json) {
 
 Result<> Client::flush() {
     while (!outbox_.empty()) {
-        const auto sent = send_packet(socket_.get(), outbox_.front().bytes);
+        const auto sent = send_packet(socket_->get(), outbox_.front().bytes);
         if (!sent && sent.error().kind != ErrorKind::limit) return sent.error();
         if (!sent) {
             // The tool reads slowly. The rest is sent when its socket has room.
-            return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP | EPOLLOUT,
+            return context_.loop.watch(socket_->get(), EPOLLIN | EPOLLRDHUP | EPOLLOUT,
                                        [this](uint32_t events) { on_socket(events); });
         }
         outbox_.pop_front();
     }
-    return context_.loop.watch(socket_.get(), EPOLLIN | EPOLLRDHUP,
+    return context_.loop.watch(socket_->get(), EPOLLIN | EPOLLRDHUP,
                                [this](uint32_t events) { on_socket(events); });
 }
 

@@ -137,7 +137,7 @@ Result<> Client::answer_with(uint64_t request, const BufferPtr& buffer, bool res
     if (reply_fds.front() < 0) reply_fds.clear();
     const size_t mapped = on_device ? on_device->memory.size() : buffer->memory.size();
     return send_body(
-        socket_.get(),
+        socket_->get(),
         [&](flatbuffers::FlatBufferBuilder& b) {
             flatbuffers::Offset<flatbuffers::Vector<uint8_t>> named;
             if (reply_fds.empty())
@@ -166,7 +166,7 @@ Result<> Client::on_device_share(const fb::DeviceShare& share) {
         return send_failed(share.request(), apart.error());
     const auto ours = staging_.share(bytes_of(share.device()), bytes_of(share.events()));
     if (!ours) return send_failed(share.request(), ours.error());
-    return send_body(socket_.get(), [&](flatbuffers::FlatBufferBuilder& b) {
+    return send_body(socket_->get(), [&](flatbuffers::FlatBufferBuilder& b) {
         const auto events =
             b.CreateVector(reinterpret_cast<const uint8_t*>(ours->data()), ours->size());
         const auto shared = fb::CreateDeviceShared(b, share.request(), events);

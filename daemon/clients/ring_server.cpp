@@ -39,12 +39,13 @@ void write_message(std::string_view message, CompletionEntry& slot) {
 
 }  // namespace
 
-Result<RingServer> RingServer::create(uint32_t version, uint32_t member_capacity) {
+Result<RingServer> RingServer::create(uint32_t version, uint32_t member_capacity,
+                                      std::shared_ptr<const base::UniqueFd> connection) {
     RingServer ring;
     ring.layout_ = {protocol::kRingSlots, member_capacity};
     PACE_TRY_ASSIGN(memory, base::MappedMemfd::create("pace-rings", ring.layout_.bytes(), true));
     ring.memory_ = std::make_shared<base::MappedMemfd>(std::move(memory));
-    ring.marks_ = WriteMarks(ring.memory_, ring.layout_);
+    ring.marks_ = WriteMarks(ring.memory_, ring.layout_, std::move(connection));
     ring.waits_ = WaitTexts(ring.memory_, ring.layout_);
     ring.submission_doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     ring.completion_doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

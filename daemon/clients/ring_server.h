@@ -22,7 +22,9 @@ namespace pace::daemon {
 
 class RingServer {
   public:
-    static base::Result<RingServer> create(uint32_t version, uint32_t member_capacity);
+    // `connection` stays open for as long as a request's mark is held (write_marks.h).
+    static base::Result<RingServer> create(uint32_t version, uint32_t member_capacity,
+                                           std::shared_ptr<const base::UniqueFd> connection);
 
     int memory_fd() const { return memory_->fd(); }
     int submission_doorbell() const { return submission_doorbell_.get(); }

@@ -57,7 +57,7 @@ class Client {
 };
 
 RingServer make_ring() {
-    auto ring = RingServer::create(protocol::kVersion, 4);
+    auto ring = RingServer::create(protocol::kVersion, 4, nullptr);
     return std::move(*ring);
 }
 

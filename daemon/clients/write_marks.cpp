@@ -11,6 +11,7 @@ using protocol::WriteState;
 
 struct WriteMarks::Slots {
     std::shared_ptr<base::MappedMemfd> memory;
+    std::shared_ptr<const base::UniqueFd> connection;
     protocol::WriteMark* first = nullptr;
     // By slot; 0: free. The shared memory itself is never read.
     std::vector<uint64_t> requests;
@@ -45,10 +46,12 @@ class WriteMarks::Mark final : public WriteMark {
 };
 
 WriteMarks::WriteMarks(std::shared_ptr<base::MappedMemfd> memory,
-                       const protocol::RingLayout& layout)
+                       const protocol::RingLayout& layout,
+                       std::shared_ptr<const base::UniqueFd> connection)
     : slots_(std::make_shared<Slots>()) {
     slots_->first = reinterpret_cast<protocol::WriteMark*>(memory->data() + layout.marks());
     slots_->memory = std::move(memory);
+    slots_->connection = std::move(connection);
     slots_->requests.assign(layout.slots, 0);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/memfd.h"
+#include "base/unique_fd.h"
 #include "daemon/runtime/write_mark.h"
 #include "protocol/ring.h"
 
@@ -15,8 +16,10 @@ namespace pace::daemon {
 class WriteMarks {
   public:
     WriteMarks() = default;
-    // The marks handed out keep `memory` mapped.
-    WriteMarks(std::shared_ptr<base::MappedMemfd> memory, const protocol::RingLayout& layout);
+    // The marks handed out keep `memory` mapped, and `connection` open: its end tells the trainer
+    // that the marks are final.
+    WriteMarks(std::shared_ptr<base::MappedMemfd> memory, const protocol::RingLayout& layout,
+               std::shared_ptr<const base::UniqueFd> connection);
 
     // Returns the mark of a request that begins. Null if there is no room: more requests are in
     // flight than the ring has slots.

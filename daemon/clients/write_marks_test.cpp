@@ -13,7 +13,7 @@ class WriteMarksTest : public testing::Test {
         auto memory = base::MappedMemfd::create("marks", layout_.bytes(), true);
         EXPECT_TRUE(memory) << memory.error().message;
         memory_ = std::make_shared<base::MappedMemfd>(std::move(*memory));
-        marks_ = WriteMarks(memory_, layout_);
+        marks_ = WriteMarks(memory_, layout_, connection_);
     }
     // The state as the trainer reads it; no mark means untouched.
     WriteState found(uint64_t request) const {
@@ -27,6 +27,7 @@ class WriteMarksTest : public testing::Test {
 
     protocol::RingLayout layout_{4, 2};
     std::shared_ptr<base::MappedMemfd> memory_;
+    std::shared_ptr<base::UniqueFd> connection_ = std::make_shared<base::UniqueFd>();
     WriteMarks marks_;
 };
 
@@ -58,6 +59,17 @@ TEST_F(WriteMarksTest, AreGivenToAsManyAsThereAreSlots) {
     EXPECT_EQ(marks_.take(5), nullptr);
     marks_.release(3);
     EXPECT_NE(marks_.take(5), nullptr);
+}
+
+// A trainer that sees the end of its connection reads the marks, and takes them for final.
+TEST_F(WriteMarksTest, KeepTheConnectionUntilNothingWritesAnyMore) {
+    WriteMarkPtr mark = marks_.take(1);
+    const std::weak_ptr<base::UniqueFd> open = connection_;
+    connection_.reset();
+    marks_ = WriteMarks();
+    EXPECT_FALSE(open.expired());
+    mark.reset();
+    EXPECT_TRUE(open.expired());
 }
 
 TEST_F(WriteMarksTest, OutliveTheSession) {

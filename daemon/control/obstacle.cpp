@@ -21,6 +21,7 @@ int detail(Kind kind) {
         case Kind::accepted:
         case Kind::connected:
         case Kind::ended:
+        case Kind::left:
         case Kind::too_many:
             return 0;
         case Kind::broken_off:
@@ -45,9 +46,12 @@ void Obstacle::begin(TimePoint now) {
 
 void Obstacle::on_event(const control_zmq::ConnectionEvent& event, TimePoint now) {
     outcome_at_ = now;
-    // A controller that refused was there. So an event of another connection, or that connection's
-    // end, is news.
-    const bool is_news = refusal_ || (event.kind == Kind::ended && outcome_ == Kind::greeted);
+    // A controller that refused, or greeted, was there. So the end of that connection, or the
+    // failure of another, is news. The beginning of the connection is none: ZeroMQ may report it
+    // after the refusal.
+    const bool is_beginning = event.kind == Kind::connected || event.kind == Kind::greeted;
+    const bool is_news =
+        (refusal_ && !is_beginning) || (event.kind == Kind::ended && outcome_ == Kind::greeted);
     if (is_news) {
         refusal_.reset();
         begin(now);
@@ -120,6 +124,7 @@ std::string Obstacle::words() const {
         case Kind::greeted:
         case Kind::silent:
         case Kind::ended:
+        case Kind::left:
         case Kind::too_many:
             break;
     }

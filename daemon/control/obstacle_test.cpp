@@ -55,6 +55,22 @@ TEST_F(ObstacleTest, IsThatNothingListensThere) {
     EXPECT_EQ(daemon.obstacles.front().kind, base::ErrorKind::no_controller);
 }
 
+// ZeroMQ reports the beginning of a connection from a thread of its own, perhaps after a message.
+TEST_F(ObstacleTest, IsTheRefusalUntilItsConnectionEnds) {
+    using Kind = control_zmq::ConnectionEvent::Kind;
+    const ControllerLinkConfig config = config_to("tcp://nobody.example:7411");
+    const base::TimePoint now{seconds(100'000)};
+    control::Obstacle obstacle(config);
+    obstacle.begin(now);
+    obstacle.on_refused(base::make_error(base::ErrorKind::version, "another version"), now);
+    obstacle.on_event({Kind::connected}, now);
+    obstacle.on_event({Kind::greeted}, now);
+    ASSERT_TRUE(obstacle.problem(now));
+    EXPECT_EQ(obstacle.problem(now)->message, "another version");
+    obstacle.on_event({Kind::ended}, now);
+    EXPECT_FALSE(obstacle.problem(now));
+}
+
 TEST_F(ObstacleTest, IsThatTheHostHasNoSuchName) {
     TestDaemon daemon(*loop_, config_to("tcp://no..such..host:7411"));
     expect_words(obstacle_of(daemon), "the host \"no..such..host\" is not known here");

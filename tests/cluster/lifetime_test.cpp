@@ -1,9 +1,13 @@
 // Lifetime tests: work that a daemon has begun ends with the daemon or with the worker that it
 // serves. The work keeps no memory.
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,6 +22,7 @@ namespace pace::cluster {
 namespace {
 
 constexpr uint64_t kMebi = uint64_t{1} << 20U;
+constexpr int kStops = 8;
 
 uint64_t resident_kib(const Process& process) {
     std::ifstream status("/proc/" + std::to_string(process.pid()) + "/status");
@@ -58,6 +63,76 @@ TEST(Lifetime, ADaemonStopsWhileANewcomerWaitsForAModel) {
     cluster.daemon(0).signal(SIGTERM);
     EXPECT_EQ(cluster.daemon(0).wait(soon()), 0) << cluster.logs();
 }
+
+// A trainer that is told that its buffers are as it left them computes on. Nothing may write to
+// them any more, though the daemon's process lives for another moment.
+class StoppedDaemon : public ::testing::TestWithParam<const char*> {
+  protected:
+    static constexpr uint64_t kElements = kMebi / 8;
+
+    static float value_of(uint32_t rank) { return 1.0F + static_cast<float>(rank); }
+
+    struct Trainer {
+        Trainer(const Cluster& cluster, size_t node, const char* job, const char* policy,
+                uint32_t rank)
+            : worker({.endpoint = cluster.endpoint(node),
+                      .job = job,
+                      .rank = rank,
+                      .world = 2,
+                      .policy = policy,
+                      .connect_ms = 1000}),
+              value(value_of(rank)),
+              data(worker.add_floats(kElements, value)) {}
+        bool has_what_it_left() const {
+            return std::all_of(data, data + kElements, [&](float one) { return one == value; });
+        }
+        Worker worker;
+        float value;
+        float* data;
+        pace_request request{};
+    };
+
+    // Returns how many workers were told wrongly that their buffers are as they were.
+    int stop_during_a_call(std::chrono::microseconds delay) {
+        // A peer that hangs in another job's exchange keeps the daemon for a second.
+        Trainer held(cluster_, 0, "other", PACE_POLICY_ALL_REDUCE, 0);
+        const Trainer hanging(cluster_, 1, "other", PACE_POLICY_ALL_REDUCE, 1);
+        std::array<Trainer, 2> trainers{Trainer(cluster_, 0, "test", GetParam(), 0),
+                                        Trainer(cluster_, 0, "test", GetParam(), 1)};
+        cluster_.daemon(1).signal(SIGSTOP);
+        held.request = held.worker.reduce();
+        for (Trainer& trainer : trainers)
+            trainer.request = GetParam() == std::string(PACE_POLICY_ALL_REDUCE)
+                                  ? trainer.worker.reduce()
+                                  : trainer.worker.average(1);
+        const auto at = std::chrono::steady_clock::now() + delay;
+        while (std::chrono::steady_clock::now() < at) continue;
+        cluster_.daemon(0).signal(SIGTERM);
+        std::vector<const Trainer*> as_called;
+        for (Trainer& trainer : trainers)
+            if (trainer.worker.wait(trainer.request) == PACE_E_DAEMON_GONE &&
+                trainer.worker.info().contents == PACE_CONTENTS_AS_CALLED)
+                as_called.push_back(&trainer);
+        EXPECT_EQ(cluster_.daemon(0).wait(soon()), 0) << cluster_.logs();
+        EXPECT_EQ(held.worker.wait(held.request), PACE_E_DAEMON_GONE);
+        cluster_.daemon(1).signal(SIGCONT);
+        return static_cast<int>(
+            std::count_if(as_called.begin(), as_called.end(),
+                          [](const Trainer* trainer) { return !trainer->has_what_it_left(); }));
+    }
+
+    Cluster cluster_{{.nodes = 2}};
+};
+
+TEST_P(StoppedDaemon, WritesNothingAfterTheTrainersWereTold) {
+    for (int stop = 0; stop < kStops; ++stop) {
+        EXPECT_EQ(stop_during_a_call(std::chrono::microseconds(100 * stop)), 0) << stop;
+        cluster_.start_daemon(0);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, StoppedDaemon,
+                         ::testing::Values(PACE_POLICY_ALL_REDUCE, PACE_POLICY_PARTIAL_REDUCE));
 
 TEST(Lifetime, SyncsAmongAveragesLeaveNoMemoryBehind) {
     if (base::kSanitized) GTEST_SKIP() << "a sanitizer keeps memory of its own";

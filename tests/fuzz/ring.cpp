@@ -62,7 +62,7 @@ bool take_all(daemon::RingServer& ring, const daemon::BufferTable& buffers) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static const daemon::BufferTable buffers = two_buffers();
-    auto ring = daemon::RingServer::create(protocol::kVersion, 4);
+    auto ring = daemon::RingServer::create(protocol::kVersion, 4, nullptr);
     if (!ring) return 0;
     const auto trainer =
         base::MappedMemfd::adopt(base::UniqueFd(dup(ring->memory_fd())), ring->layout().bytes());

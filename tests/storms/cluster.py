@@ -7,6 +7,7 @@ import selectors
 import signal
 import time
 
+from keys import Keys
 from processes import Process
 from workers import Worker
 
@@ -31,22 +32,22 @@ class Cluster:
         self.longest_turn_s = 0  # the longest time in which nothing was read
         self.partial_lines = {}
         self.address = None
+        self.keys = Keys(programs.pacectl, folder / "keys", [f"node-{node}" for node in range(options.nodes)])
         self.controller = self.make_controller(f"tcp://{network.address(options.nodes)}:{network.port()}")
         self.daemons = []
         self.trainers = {}
 
     def make_controller(self, listen):
-        _, flags = self.network.flags()
         return Process("controller", [*self.network.enter(self.options.nodes), self.programs.controller, "--listen", listen,
-                                      "--journal", self.folder / "journal", *flags], self.folder / "controller.log")
+                                      "--journal", self.folder / "journal", *self.keys.of_controller()],
+                       self.folder / "controller.log")
 
     def make_daemon(self, node):
-        flags, _ = self.network.flags()
         name = f"node-{node}"
         (self.folder / f"{name}.checkpoints").mkdir()
         return Process(name, [*self.network.enter(node), self.programs.paced, "--name", name, "--socket", self.socket(node),
                               "--controller", self.address, "--checkpoints", self.folder / f"{name}.checkpoints", "--gpu", "off",
-                              "--buffers-keep-s", KEEP_S, *flags], self.folder / f"{name}.log")
+                              "--buffers-keep-s", KEEP_S, *self.network.flags(), *self.keys.of_node(name)], self.folder / f"{name}.log")
 
     def socket(self, node):
         return self.folder / f"node-{node}.socket"

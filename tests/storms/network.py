@@ -32,7 +32,8 @@ class Loopback:
 
     @staticmethod
     def flags():
-        return ["--data-interface", "lo"], []
+        """The options of daemons."""
+        return ["--data-interface", "lo"]
 
     def close(self):
         """Nothing was made, so there is nothing to remove."""
@@ -86,8 +87,8 @@ class Namespaces:
 
     @staticmethod
     def flags():
-        """The options of daemons and of the controller. There are no keys here, and no other users."""
-        return ["--data-interface", "10.77.0.0/24", "--closed-network", "--insecure"], ["--insecure"]
+        """The options of daemons."""
+        return ["--data-interface", "10.77.0.0/24"]
 
     def cut(self, sender, receiver):
         """Frames from `sender` to `receiver` are lost from now on. Frames in the other direction are not."""

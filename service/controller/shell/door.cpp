@@ -73,6 +73,7 @@ void Door::close_without_right() {
 }
 
 bool Door::hears(const control_zmq::Socket::Message& message) {
+    socket_->monitor()->heard(message.descriptor);
     if (config_.curve_secret_file.empty()) return is_friend(message);
     if (message.key.empty() || message.descriptor < 0) return true;
     std::string& key = speakers_[message.descriptor];

@@ -25,9 +25,14 @@ class Doorkeeper {
     std::optional<Line> on_event(const control_zmq::ConnectionEvent& event, base::TimePoint now);
 
   private:
-    const char* words_for(control_zmq::ConnectionEvent::Kind kind) const;
+    using Kind = control_zmq::ConnectionEvent::Kind;
+
+    const char* words_for(Kind kind) const;
+    static const char* words_for_end_after(Kind failure);
 
     bool has_keys_;
+    // The failure that was reported last. The end of the same connection follows it.
+    Kind failure_ = Kind::greeted;
     // The peer of the last accepted connection. ZeroMQ does not say whose handshake failed; nearly
     // always it is this peer's.
     std::string last_peer_;

@@ -27,10 +27,31 @@ TEST(Doorkeeper, SaysWhoDoesNotComeInAndWhy) {
               std::string::npos);
 }
 
-TEST(Doorkeeper, SaysNothingOfThoseWhoComeInOrOnlyLook) {
+TEST(Doorkeeper, SaysNothingOfThoseWhoComeIn) {
     Doorkeeper keeper(true);
-    for (const Kind kind : {Kind::accepted, Kind::greeted, Kind::broken_off, Kind::silent})
+    for (const Kind kind : {Kind::accepted, Kind::greeted, Kind::ended})
         EXPECT_FALSE(keeper.on_event({kind, "10.0.0.7"}, kNow));
+}
+
+TEST(Doorkeeper, SaysWhoLeftWithoutAWord) {
+    Doorkeeper keeper(true);
+    EXPECT_FALSE(keeper.on_event({Kind::accepted, "10.0.0.7"}, kNow));
+    EXPECT_FALSE(keeper.on_event({Kind::silent}, kNow)) << "with its end comes its address";
+    const auto silent = keeper.on_event({Kind::left, "10.0.0.7"}, kNow);
+    ASSERT_TRUE(silent);
+    EXPECT_EQ(silent->from, "10.0.0.7");
+    EXPECT_EQ(silent->because, "it did not show a key in time");
+    const auto left = keeper.on_event({Kind::left, "10.0.0.7"}, kNow);
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->because, "it left before it had said what a daemon of Pace says");
+}
+
+TEST(Doorkeeper, SaysAFailureAndTheEndAfterItOnce) {
+    Doorkeeper keeper(true);
+    EXPECT_TRUE(keeper.on_event({Kind::nonsense, "10.0.0.7"}, kNow));
+    EXPECT_FALSE(keeper.on_event({Kind::left, "10.0.0.7"}, kNow));
+    EXPECT_FALSE(keeper.on_event({Kind::refused}, kNow)) << "the authenticator says it";
+    EXPECT_FALSE(keeper.on_event({Kind::left, "10.0.0.7"}, kNow));
 }
 
 TEST(Doorkeeper, SaysTheSameAgainOnlyAfterAWhile) {

@@ -91,16 +91,30 @@ void shut_out(int fd, uint16_t port) {
 }  // namespace
 
 ConnectionEvent Monitor::accepted(int fd, std::string_view endpoint) {
-    const std::string peer = peer_of(fd);
-    accepted_[fd] = port_of(endpoint);
-    if (accepted_.size() <= connections_max_) return {Kind::accepted, peer};
-    shut_out(fd, port_of(endpoint));
-    return {Kind::too_many, peer};
+    Accepted& it = accepted_[fd] = {.port = port_of(endpoint), .peer = peer_of(fd)};
+    if (accepted_.size() <= connections_max_) return {Kind::accepted, it.peer};
+    it.is_known = true;
+    shut_out(fd, it.port);
+    return {Kind::too_many, it.peer};
+}
+
+std::optional<ConnectionEvent> Monitor::ended(int fd) {
+    const auto found = accepted_.find(fd);
+    if (found == accepted_.end()) return ConnectionEvent{Kind::ended};
+    const Accepted it = std::move(found->second);
+    accepted_.erase(found);
+    if (it.is_known) return std::nullopt;
+    return ConnectionEvent{Kind::left, it.peer};
+}
+
+void Monitor::heard(int descriptor) {
+    const auto found = accepted_.find(descriptor);
+    if (found != accepted_.end()) found->second.is_known = true;
 }
 
 void Monitor::close_accepted(int descriptor) {
     const auto found = accepted_.find(descriptor);
-    if (found != accepted_.end()) shut_out(found->first, found->second);
+    if (found != accepted_.end()) shut_out(found->first, found->second.port);
 }
 
 std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value,
@@ -109,9 +123,7 @@ std::optional<ConnectionEvent> Monitor::event_of(uint16_t event, uint32_t value,
         case ZMQ_EVENT_ACCEPTED:
             return accepted(static_cast<int>(value), endpoint);
         case ZMQ_EVENT_DISCONNECTED:
-            // The end of an accepted connection is not reported; the end of one that we made is.
-            if (accepted_.erase(static_cast<int>(value)) != 0) return std::nullopt;
-            return ConnectionEvent{Kind::ended};
+            return ended(static_cast<int>(value));
         case ZMQ_EVENT_CONNECTED:
             return ConnectionEvent{Kind::connected};
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:

@@ -30,11 +30,12 @@ struct ConnectionEvent {
         broken_off,  // the other side closed the connection during the handshake
         silent,      // the other side said nothing in time
         nonsense,    // the other side does not speak ZeroMQ
-        ended,       // the connection ended, whatever was reported before
+        ended,       // a connection that we made ended, whatever was reported before
+        left,        // an accepted connection ended, and heard() was not called for it
         too_many,    // a peer above the limit connected, and was closed
     };
     Kind kind = Kind::connected;
-    std::string peer{};  // address, for `accepted` and `too_many`; empty if gone again
+    std::string peer{};  // address, for `accepted`, `too_many` and `left`; empty if unknown
 };
 
 class Monitor {
@@ -50,6 +51,10 @@ class Monitor {
     // The next event; none if there is none.
     std::optional<ConnectionEvent> next();
 
+    // A message has come from an accepted connection, by Socket::Message::descriptor. So its end is
+    // not reported.
+    void heard(int descriptor);
+
     // Closes an accepted connection, by Socket::Message::descriptor. Does nothing if the descriptor
     // is none of an accepted connection any more. If ZeroMQ has used the descriptor for a later
     // connection, that one is closed, and its peer connects again.
@@ -64,13 +69,18 @@ class Monitor {
     std::optional<ConnectionEvent> event_of(uint16_t event, uint32_t value,
                                             std::string_view endpoint);
     ConnectionEvent accepted(int fd, std::string_view endpoint);
+    std::optional<ConnectionEvent> ended(int fd);
 
     void* watched_;
     void* pair_;
     int fd_;
     size_t connections_max_ = SIZE_MAX;
-    // ZeroMQ's descriptors of accepted connections, each with the port that accepted it.
-    std::map<int, uint16_t> accepted_;
+    struct Accepted {
+        uint16_t port = 0;  // ours
+        std::string peer{};
+        bool is_known = false;  // it was heard, or its end was announced
+    };
+    std::map<int, Accepted> accepted_;  // by ZeroMQ's descriptor
 };
 
 }  // namespace pace::control_zmq

@@ -54,7 +54,7 @@ class MonitorTest : public testing::Test {
                 poll(&changed, 1, 20);
                 continue;
             }
-            if (event->kind == Kind::accepted) peer_ = event->peer;
+            if (!event->peer.empty()) peer_ = event->peer;
             if (event->kind != Kind::accepted && event->kind != Kind::connected) return event->kind;
         }
         ADD_FAILURE() << "nothing happened";
@@ -95,6 +95,35 @@ TEST_F(MonitorTest, TellsThatTheClientExpectsAnotherServer) {
     meet();
     EXPECT_EQ(outcome(*server_), Kind::key);
     EXPECT_EQ(outcome(*client_), Kind::broken_off);
+}
+
+TEST_F(MonitorTest, TellsWhoLeftWithoutAWord) {
+    meet();
+    EXPECT_EQ(outcome(*server_), Kind::greeted);
+    client_.reset();
+    peer_.clear();
+    EXPECT_EQ(outcome(*server_), Kind::left);
+    EXPECT_EQ(peer_, "127.0.0.1");
+}
+
+TEST_F(MonitorTest, TellsNothingOfTheEndOfOneThatWasHeard) {
+    meet();
+    EXPECT_EQ(outcome(*server_), Kind::greeted);
+    const auto in_time = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto await_change = [&](const Socket& socket) {
+        pollfd changed{socket.fd(), POLLIN, 0};
+        poll(&changed, 1, 20);
+        return std::chrono::steady_clock::now() < in_time;
+    };
+    while (client_->send(std::as_bytes(std::span("hello"))) != Sent::done && await_change(*client_))
+        continue;
+    Socket::Message message;
+    while (!server_->receive(message) && await_change(*server_)) continue;
+    server_->monitor()->heard(message.descriptor);
+    client_.reset();
+    client_.emplace(Socket::create(context_, SocketType::dealer, 1024, {10, 10}).value());
+    ASSERT_TRUE(client_->connect(server_->last_endpoint()));
+    EXPECT_EQ(outcome(*server_), Kind::greeted) << "the next";
 }
 
 // Earlier connections stay, and one that leaves makes room.
