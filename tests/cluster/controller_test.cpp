@@ -185,6 +185,7 @@ TEST_F(Curve, ADaemonMayOnlyBeTheNodeWhoseKeyItHas) {
     std::vector<std::string> arguments = guest_of(cluster, path("guest.sock"), keys_of("node1"));
     arguments.insert(arguments.end(), {"--name", "node1"});
     Process right(arguments, cluster.directory() + "/guest.log");
+    ASSERT_TRUE(right.wait_for("ready", soon())) << cluster.logs();
     const Worker worker({.endpoint = "unix:" + path("guest.sock"), .connect_ms = 60'000});
     EXPECT_EQ(worker.opened(), PACE_OK) << worker.complaint();
 }
@@ -196,6 +197,7 @@ TEST_F(Curve, AKeyThatIsRemovedEndsItsConnectionsAndTheOthersGoOn) {
     std::vector<std::string> arguments = guest_of(cluster, path("guest.sock"), keys_of("node1"));
     arguments.insert(arguments.end(), {"--name", "node1"});
     Process second(arguments, cluster.directory() + "/guest.log");
+    ASSERT_TRUE(second.wait_for("ready", soon())) << cluster.logs();
     {
         Worker there({.endpoint = "unix:" + path("guest.sock"), .rank = 1, .world = 2});
         Worker here({.endpoint = cluster.endpoint(0), .rank = 0, .world = 2});
