@@ -255,8 +255,10 @@ inline constexpr LogEvent kLetterNonsense{"letter-nonsense",
                                           "a letter about a model makes no sense",
                                           "e296c3fed3d544dc884c069009ba5b35",
                                           LogLevel::warning,
-                                          "Another node says what cannot be.",
-                                          "install the same release of Pace on all nodes"};
+                                          "Another node says what it may not say in this job, or "
+                                          "what cannot be. Its letters of this kind are dropped.",
+                                          "install the same release of Pace on all nodes; if all "
+                                          "have it, take the node out of use and look at it"};
 
 inline constexpr LogEvent kUpdateWithoutMemory{
     "update-without-memory",

@@ -24,6 +24,7 @@ struct Counters {
     uint64_t adoptions = 0;
     uint64_t clients_accepted = 0;
     uint64_t clients_refused = 0;  // protocol errors, corrupt rings, quotas
+    uint64_t letters_refused = 0;  // of other nodes, about models: not theirs to send, or nonsense
     uint64_t bytes_sent = 0;
     uint64_t bytes_received = 0;
 };

@@ -103,6 +103,7 @@ json counters_of(const Counters& counters) {
             {"adoptions", counters.adoptions},
             {"clients_accepted", counters.clients_accepted},
             {"clients_refused", counters.clients_refused},
+            {"letters_refused", counters.letters_refused},
             {"bytes_sent", counters.bytes_sent},
             {"bytes_received", counters.bytes_received}};
 }

@@ -81,6 +81,10 @@ constexpr std::array kDaemonCounters{
     DaemonCounter{"clients_refused",
                   {"pace_daemon_clients_refused", Type::counter, "",
                    "Clients that were sent away, for their number, their bytes or their errors."}},
+    DaemonCounter{
+        "letters_refused",
+        {"pace_daemon_letters_refused", Type::counter, "",
+         "Letters about models that other nodes were not to send, or that made no sense."}},
     DaemonCounter{"bytes_sent",
                   {"pace_daemon_sent_bytes", Type::counter, "bytes", "Bytes sent to other nodes."}},
     DaemonCounter{

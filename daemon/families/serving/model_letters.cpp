@@ -18,6 +18,8 @@ namespace {
 
 // A node that lets others wait for so long may not be there any more.
 constexpr base::Duration kSuspicious = std::chrono::milliseconds(100);
+// Models of rounds that wait for the order. A guess: an honest node is rarely further ahead.
+constexpr size_t kModelsFew = 2;
 
 // A letter's elements, in the memory that they came in.
 Result<server::Floats> floats_of(const Letter& letter, size_t length, Parcel parcel) {
@@ -63,20 +65,39 @@ void ModelLetters::expect_parts(const control::ServerEntry& entry) {
     }
 }
 
+ServerMail::Admission ModelLetters::admit(NodeId from, const Letter& letter) {
+    using Admission = ServerMail::Admission;
+    if (letter.generation != host_.generation()) return Admission::dropped;
+    Result<> allowed = roles_.check(from, letter);
+    if (allowed && letter.kind == LetterKind::checkpoint)
+        allowed = saving_.check_copy(from, letter);
+    if (!allowed) {
+        makes_no_sense(from, allowed.error());
+        return Admission::dropped;
+    }
+    const bool is_much = (letter.kind == LetterKind::update &&
+                          letter.clock >= host_.next_clock(letter.rank) + Pushes::kWindow) ||
+                         (letter.kind == LetterKind::model && host_.models_waiting() >= kModelsFew);
+    return is_much || letter.kind == LetterKind::checkpoint ? Admission::if_it_fits
+                                                            : Admission::in_any_case;
+}
+
 void ModelLetters::received(NodeId from, const Letter& letter, Parcel parcel) {
     if (letter.generation != host_.generation()) return;
     const auto taken = take(from, letter, std::move(parcel));
     if (!taken) makes_no_sense(from, taken.error());
 }
 
-// This node has no memory for the letter's content. For a copy of a checkpoint, its user's account
-// may be full instead. Sent again, the letter would find no more room.
+// This node has no memory for the letter's content. For a copy of a checkpoint, and for more than
+// an honest node sends ahead, its user's account may be full instead. Sent again, the letter would
+// find no more room.
 void ModelLetters::refused(NodeId from, const Letter& letter, const base::Error& error) {
     if (letter.generation != host_.generation()) return;
     if (letter.kind == LetterKind::checkpoint) {
         saving_.refuse_copy(from, letter, error);
         return;
     }
+    if (error.kind == ErrorKind::limit) return makes_no_sense(from, error);
     if (letter.kind != LetterKind::part) {
         owner_.has_no_room(error);
         return;
@@ -89,15 +110,17 @@ void ModelLetters::refused(NodeId from, const Letter& letter, const base::Error&
     job_.end_head(worker, failed(error));
 }
 
-void ModelLetters::makes_no_sense(NodeId from, const base::Error& error) const {
-    base::log_event(base::events::kLetterNonsense, {{"job", job_.options.name},
-                                                    {"peer", job_.services.peers.name(from)},
-                                                    {"reason", error.message}});
+void ModelLetters::makes_no_sense(NodeId from, const base::Error& error) {
+    ++job_.services.counters.letters_refused;
+    const std::string peer = job_.services.peers.name(from);
+    const uint64_t times = nonsense_.is_due(peer, base::now());
+    if (times == 0) return;
+    base::log_event(
+        base::events::kLetterNonsense,
+        {{"job", job_.options.name}, {"peer", peer}, {"reason", error.message}, {"times", times}});
 }
 
 Result<> ModelLetters::take(NodeId from, const Letter& letter, Parcel parcel) {
-    if (letter.shard >= host_.places().size())
-        return base::make_error(ErrorKind::corrupt, "there is no shard {}", letter.shard);
     switch (letter.kind) {
         case LetterKind::held:
             pushes_.held(letter.shard, letter.rank, letter.clock, letter.position);

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/repeated.h"
 #include "base/result.h"
+#include "daemon/families/serving/letter_roles.h"
 #include "daemon/families/serving/pulls.h"
 #include "daemon/families/serving/pushes.h"
 #include "daemon/families/serving/saving.h"
@@ -39,6 +41,7 @@ class ModelLetters {
           pulls_(pulls),
           saving_(saving),
           owner_(owner),
+          roles_(job, host),
           reading_(job.services.aside()) {}
 
     // A view has committed, which begins at this position of the order.
@@ -48,7 +51,9 @@ class ModelLetters {
     // The order has come to a pull: its parts are due.
     void expect_parts(const control::ServerEntry& entry);
 
-    // As ServerMail says of Received and Refused.
+    // As ServerMail says of Admits, Received and Refused. A letter that its sender may not send, or
+    // that makes no sense, is dropped, counted and logged.
+    ServerMail::Admission admit(NodeId from, const server::Letter& letter);
     void received(NodeId from, const server::Letter& letter, Parcel parcel);
     void refused(NodeId from, const server::Letter& letter, const base::Error& error);
 
@@ -61,7 +66,7 @@ class ModelLetters {
     base::Result<> take(NodeId from, const server::Letter& letter, Parcel parcel);
     base::Result<> take_for_shard(NodeId from, const server::Letter& letter, Parcel parcel);
     void read_update(NodeId from, const server::Letter& letter, Parcel parcel);
-    void makes_no_sense(NodeId from, const base::Error& error) const;
+    void makes_no_sense(NodeId from, const base::Error& error);
     void want_view(const std::string& reason, base::Duration silent);
     void hold(NodeId from, const server::Letter& letter, server::Shard::Update update);
 
@@ -72,6 +77,8 @@ class ModelLetters {
     Pulls& pulls_;
     Saving& saving_;
     Owner& owner_;
+    LetterRoles roles_;
+    base::Repeated nonsense_;  // by node
     uint64_t view_position_ = 0;
     std::optional<base::TimePoint> awaits_model_since_;
     kernels::Strand reading_;  // updates that have come from other nodes

@@ -40,7 +40,8 @@ class Writing {
 
 struct Pull {
     // All parts that came at one position of the order are of one moment. A pull that had to be
-    // asked for again may have parts of several positions.
+    // asked for again may have parts of several positions. The newest are those that will be whole.
+    static constexpr size_t kPositionsMax = 4;
     struct Came {
         std::map<uint32_t, server::Floats> parts;  // by shard
         uint64_t elements = 0;

@@ -71,6 +71,10 @@ void Pulls::add(ShardHost::Part&& part) {
     const server::Range range = wanted(*pull, partition.range(part.shard));
     // The part answers an earlier pull of this clock, of other elements.
     if (range.size() == 0 || part.elements.elements.size() != range.size()) return;
+    if (pull->came.size() >= Pull::kPositionsMax && !pull->came.contains(part.position)) {
+        if (part.position < pull->came.begin()->first) return;
+        pull->came.erase(pull->came.begin());
+    }
     Pull::Came& came = pull->came[part.position];
     if (!came.parts.try_emplace(part.shard, std::move(part.elements)).second) return;
     came.elements += range.size();

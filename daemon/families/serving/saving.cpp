@@ -27,7 +27,8 @@ Saving::Saving(JobState& job, const ShardHost& host, ServerMail& mail, Ended end
       host_(host),
       mail_(mail),
       ended_(std::move(ended)),
-      disk_(job.services, job.options, job.uid) {}
+      disk_(job.services, job.options, job.uid),
+      copies_(job.options.checkpoint_copies) {}
 
 // ---------------------------------------------------------------------------- what workers ask for
 
@@ -69,6 +70,7 @@ void Saving::end_all(const WorkerPtr& worker, const Ending& ending) {
 
 void Saving::ended(const control::CheckpointEnded& ended) {
     if (ended.generation != host_.generation()) return;
+    copies_.ended(ended.position, ended.failure.empty());
     if (ended.failure.empty()) disk_.remove_before(ended.generation, ended.position);
     Ending ending;
     if (!ended.failure.empty())
@@ -95,7 +97,7 @@ void Saving::ended(const control::CheckpointEnded& ended) {
 }
 
 void Saving::commit(std::vector<NodeId> nodes) {
-    nodes_ = std::move(nodes);
+    copies_.commit(std::move(nodes), host_.generation());
     for (const auto& [rank, asked] : asked_) tell_asked(rank);
 }
 
@@ -122,15 +124,8 @@ void Saving::save(uint32_t shard, ShardHost::Copy copy, const server::Ledger& le
         return;
     }
     disk_.save(
-        about, std::move(*copy), copy_node() != 0,
+        about, std::move(*copy), copies_.keeper_of(job_.services.self) != 0,
         [this, about](Result<std::vector<std::byte>> file) { saved(about, std::move(file)); });
-}
-
-// The node with the next number, cyclically. 0: there is none.
-NodeId Saving::copy_node() const {
-    if (job_.options.checkpoint_copies < 2 || nodes_.size() < 2) return 0;
-    const auto next = std::upper_bound(nodes_.begin(), nodes_.end(), job_.services.self);
-    return next == nodes_.end() ? nodes_.front() : *next;
 }
 
 void Saving::saved(const server::Checkpoint& about, Result<std::vector<std::byte>> file) {
@@ -144,7 +139,7 @@ void Saving::saved(const server::Checkpoint& about, Result<std::vector<std::byte
         tell(about.shard, position, file.error().message);
         return;
     }
-    const NodeId to = copy_node();
+    const NodeId to = copies_.keeper_of(job_.services.self);
     if (to == 0 || file->empty()) {
         tell(about.shard, position, {});
         return;
@@ -157,12 +152,17 @@ void Saving::saved(const server::Checkpoint& about, Result<std::vector<std::byte
     letter.bytes = file->size();
     const size_t bytes = file->size();
     const auto sent = base::released(std::move(*file), bytes);
+    copies_.sent(to, about.shard, position);
     mail_.send(to, letter, {sent, *sent});
 }
 
 void Saving::tell(uint32_t shard, uint64_t position, const std::string& failure) {
     job_.services.control->send(
         control::ServerSaved{job_.id, host_.generation(), position, shard, failure});
+}
+
+Result<> Saving::check_copy(NodeId from, const Letter& letter) {
+    return copies_.check(job_.services.self, from, letter.shard, letter.position);
 }
 
 void Saving::take_copy(NodeId from, const Letter& letter, Parcel file) {
@@ -191,6 +191,7 @@ void Saving::answer_copy(NodeId from, const Letter& letter, const Result<>& kept
 }
 
 void Saving::took_copy(NodeId from, const Letter& letter) {
+    if (!copies_.answered(from, letter.shard, letter.position)) return;
     tell(letter.shard, letter.position,
          letter.rank == kNotKept ? fmt::format("node '{}' could not keep a copy, its log says why",
                                                job_.services.peers.name(from))

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/families/serving/copies.h"
 #include "daemon/families/serving/server_mail.h"
 #include "daemon/families/serving/shard_disk.h"
 #include "daemon/families/serving/shard_host.h"
@@ -48,6 +49,10 @@ class Saving {
     // The order has come to a checkpoint: saves the shard as it is.
     void save(uint32_t shard, ShardHost::Copy copy, const server::Ledger& ledger);
     void load(uint32_t shard, uint64_t generation, uint64_t position, ShardDisk::Loaded loaded);
+    // The order has come to a checkpoint.
+    void ordered(uint64_t position) { copies_.ordered(position); }
+    // Another node sends its shard: whether a copy is to be kept here. Error: corrupt.
+    base::Result<> check_copy(NodeId from, const server::Letter& letter);
     // Another node has sent its shard, of which a copy is to be kept.
     void take_copy(NodeId from, const server::Letter& letter, Parcel file);
     // As take_copy(), of a copy for which there is no room.
@@ -68,7 +73,6 @@ class Saving {
         Request request;
         uint64_t own = 0;
     };
-    NodeId copy_node() const;
     void answer_copy(NodeId from, const server::Letter& letter, const base::Result<>& kept);
     void saved(const server::Checkpoint& about, base::Result<std::vector<std::byte>> file);
     void tell(uint32_t shard, uint64_t position, const std::string& failure);
@@ -80,7 +84,7 @@ class Saving {
     Ended ended_;
     ShardDisk disk_;
     std::vector<control::SavedModel> listed_;
-    std::vector<NodeId> nodes_;
+    Copies copies_;
     std::map<control::Rank, std::vector<Asked>> asked_;
 };
 

@@ -70,20 +70,22 @@ bool is_awaited(server::LetterKind kind) {
            kind == server::LetterKind::kept;
 }
 
-bool may_be_refused(server::LetterKind kind) {
-    return kind == server::LetterKind::checkpoint;
-}
-
 }  // namespace
 
+ServerMail::Admission ServerMail::admit_all(NodeId /*from*/, const server::Letter& letter) {
+    return letter.kind == server::LetterKind::checkpoint ? Admission::if_it_fits
+                                                         : Admission::in_any_case;
+}
+
 ServerMail::ServerMail(Services& services, uint64_t elements_max, Payer payer, Received received,
-                       Refused refused, Broken broken)
+                       Refused refused, Broken broken, Admits admits)
     : services_(services),
       elements_max_(elements_max),
       payer_(std::move(payer)),
       received_(std::move(received)),
       refused_(std::move(refused)),
-      broken_(std::move(broken)) {}
+      broken_(std::move(broken)),
+      admits_(std::move(admits)) {}
 
 ServerMail::~ServerMail() {
     close(base::make_error(ErrorKind::canceled, "the job is gone"));
@@ -118,12 +120,14 @@ void ServerMail::close(const base::Error& error) {
     }
 }
 
-Result<Parcel> ServerMail::room_for(const server::Letter& letter) const {
+Result<Parcel> ServerMail::room_for(const server::Letter& letter, Admission admission) const {
     Parcel parcel;
     if (letter.bytes == 0) return parcel;
+    if (admission == Admission::dropped)
+        return base::make_error(ErrorKind::canceled, "nobody wants the letter");
     constexpr const char* kWhat = "a letter about a model";
     Charge charge;
-    if (may_be_refused(letter.kind)) {
+    if (admission == Admission::if_it_fits) {
         PACE_TRY_ASSIGN(fits, payer_.charge(letter.bytes, kWhat));
         charge = std::move(fits);
     } else {
@@ -157,7 +161,8 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
             const auto letter = server::read_head(head, own.mail->elements_max_);
             own.communicator.note(letter ? Result<>() : Result<>(letter.error()));
             if (!letter) break;
-            auto parcel = own.mail->room_for(*letter);
+            const Admission admission = own.mail->admits_(own.node, *letter);
+            auto parcel = own.mail->room_for(*letter, admission);
             if (!parcel) {
                 co_await pass_over(own, content_slot(i));
             } else if (!parcel->bytes.empty()) {
@@ -170,7 +175,8 @@ void ServerMail::listen(const std::shared_ptr<Line>& line) {
                 own.receiving_content = false;
             }
             if (own.communicator.aborted() || own.mail == nullptr) break;
-            own.mail->received(own, *letter, std::move(parcel));
+            if (admission != Admission::dropped)
+                own.mail->received(own, *letter, std::move(parcel));
         }
         co_return own.communicator.status();
     };

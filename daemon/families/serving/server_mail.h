@@ -5,9 +5,9 @@
 // Each letter is a message of fixed size, followed by a message with its content if there is any.
 //
 // The content is charged to the job's user. Updates, parts of the model and models, which the job
-// cannot do without, are charged whatever the limits. A copy of another node's checkpoint is
-// refused if it does not fit. Content that does not fit is passed over, and later letters still
-// come.
+// cannot do without, are charged whatever the limits. What else a node sends is refused if it does
+// not fit: a copy of its checkpoint, and more than an honest node has under way. Content that does
+// not fit, or that this node does not want, is passed over, and later letters still come.
 //
 // Some letters have an answer, and a node that has asked for the model expects letters. So it is
 // known from which node something is due, and for how long: overdue() tells, and its caller acts
@@ -47,6 +47,17 @@ struct Parcel {
 
 class ServerMail {
   public:
+    // What becomes of a letter of which only the head has come.
+    enum class Admission : uint8_t {
+        dropped,     // nobody hears of it
+        if_it_fits,  // it is refused if its content passes a limit of the user
+        in_any_case  // its content is charged, whatever the limits
+    };
+    // Called before there is memory for the letter's content. It must not close the mail.
+    using Admits = std::function<Admission(NodeId from, const server::Letter&)>;
+    // All letters are welcome.
+    static Admission admit_all(NodeId from, const server::Letter& letter);
+
     using Received = std::function<void(NodeId from, const server::Letter&, Parcel parcel)>;
     // The letter's content does not fit, for this reason, and is gone. The next letter comes after
     // this returns.
@@ -57,7 +68,7 @@ class ServerMail {
 
     // Letters have at most `elements_max` elements. Their contents are charged to `payer`.
     ServerMail(Services& services, uint64_t elements_max, Payer payer, Received received,
-               Refused refused, Broken broken);
+               Refused refused, Broken broken, Admits admits = admit_all);
     ~ServerMail();
     ServerMail(const ServerMail&) = delete;
     ServerMail& operator=(const ServerMail&) = delete;
@@ -87,13 +98,14 @@ class ServerMail {
     void received(Line& line, const server::Letter& letter, base::Result<Parcel> parcel);
 
     Services& services_;
-    base::Result<Parcel> room_for(const server::Letter& letter) const;
+    base::Result<Parcel> room_for(const server::Letter& letter, Admission admission) const;
 
     uint64_t elements_max_;
     Payer payer_;
     Received received_;
     Refused refused_;
     Broken broken_;
+    Admits admits_;
     std::map<NodeId, std::shared_ptr<Line>> lines_;
 };
 

@@ -34,7 +34,8 @@ Serving::Serving(JobState& job)
           [this](NodeId from, const Letter& letter, const base::Error& error) {
               letters_.refused(from, letter, error);
           },
-          [this](NodeId node, const base::Error& error) { letters_broken(node, error); }),
+          [this](NodeId node, const base::Error& error) { letters_broken(node, error); },
+          [this](NodeId from, const Letter& letter) { return letters_.admit(from, letter); }),
       standings_(job, host_),
       pushes_(job, host_, mail_),
       queue_(job, standings_, pushes_, *this),
@@ -135,6 +136,7 @@ void Serving::heard(const std::vector<control::ServerEntry>& entries) {
     for (const control::ServerEntry& entry : entries) {
         pushes_.ordered(entry);
         if (entry.step == control::ServerStep::assign) assigned(entry.clock);
+        if (entry.step == control::ServerStep::checkpoint) saving_.ordered(entry.position);
         const WorkerPtr worker = job_.find(entry.worker.rank);
         if (worker && entry.step == control::ServerStep::push) queue_.go_on(worker);
     }

@@ -116,6 +116,14 @@ class ShardHost {
         const auto worker = ledger_.workers.find(rank);
         return worker != ledger_.workers.end() && clock < worker->second.clock;
     }
+    // The clock of the worker's next update, as far as this node has heard. 0: it has heard of
+    // none.
+    uint64_t next_clock(uint32_t rank) const {
+        const auto worker = ledger_.workers.find(rank);
+        return worker != ledger_.workers.end() ? worker->second.clock : 0;
+    }
+    // How many rounds' models wait until the order says that they are the model.
+    size_t models_waiting() const { return models_.size(); }
     // How many workers of this rank have left, as far as this node has heard.
     uint64_t leaves_of(uint32_t rank) const {
         const auto leaves = leaves_.find(rank);
