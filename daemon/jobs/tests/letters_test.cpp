@@ -160,6 +160,24 @@ TEST_F(LettersTest, WithAnUpdateOfAWorkerThatHasLeftMeanwhileAreNotAnswered) {
     for (const Came& came : take_letters()) EXPECT_NE(came.letter.kind, LetterKind::held);
 }
 
+// The other node may say that it does not hear this one. Then this node's word decides.
+TEST_F(LettersTest, ThatAreNotAnsweredHaveThisNodeSayForWhomItWaits) {
+    services_.options.answer_wait = std::chrono::milliseconds(150);
+    begin();
+    push(0, 1);
+    EXPECT_EQ(take_letters().size(), 1U);
+    (void)job_->look_again();
+    EXPECT_TRUE(told_.take<control::Stalled>().empty()) << "it may answer yet";
+    ASSERT_TRUE(until([this] {
+        (void)job_->look_again();
+        return job_->state().wants_view;
+    }));
+    const auto stalled = told_.take<control::Stalled>();
+    ASSERT_EQ(stalled.size(), 1U);
+    EXPECT_EQ(stalled[0].job, kJob);
+    EXPECT_EQ(stalled[0].waiting_for, std::vector<NodeId>{kOther});
+}
+
 // ------------------------------------------------------------------------- heads that do not parse
 
 class TornHead : public LettersTest, public testing::WithParamInterface<size_t> {

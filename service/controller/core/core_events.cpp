@@ -181,6 +181,10 @@ void Core::State::on(const From<ViewPrepared>& event, const Turn& turn) {
 void Core::State::on(const From<Stalled>& event, const Turn& turn) {
     if (event.waiting_for.empty())
         with_job(event.job, turn, [&](Job& job) { job.on_broken(event.node); });
+    bool is_news = false;
+    for (const NodeId node : event.waiting_for)
+        is_news = cluster.cuts.waits(event.node, node) || is_news;
+    if (is_news) settle_all(turn);
     for (const NodeId node : event.waiting_for) {
         if (cluster.nodes.is_silent(node, turn.now)) {
             lose_node(node, "peers wait for it, and it is silent", true, turn);
@@ -202,7 +206,8 @@ void Core::State::on(const From<LinkCut>& event, const Turn& turn) {
         turn.warn("link-silent",
                   fmt::format("{}: no bytes from the second for {} ms", nodes, event.silent_ms),
                   about);
-    if (outcome == CutLinks::Outcome::other) return;
+    if (outcome == CutLinks::Outcome::said_anew) settle_all(turn);
+    if (outcome == CutLinks::Outcome::other || outcome == CutLinks::Outcome::said_anew) return;
     turn.note("link-whole", fmt::format("{} reach each other again", nodes), about);
     if (outcome == CutLinks::Outcome::whole) {
         cuts_changed(turn);

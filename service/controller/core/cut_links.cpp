@@ -27,11 +27,28 @@ CutLinks::Outcome CutLinks::report(const From<LinkCut>& event, size_t attached, 
         if (!first_unsettled_) first_unsettled_ = now;
         last_unsettled_ = now;
     }
-    (event.node == pair.low ? found->second.low_says : found->second.high_says) = event.cut;
-    if (found->second.low_says || found->second.high_says) return Outcome::other;
-    const bool counted = found->second.counts;
+    Cut& cut = found->second;
+    bool& says = event.node == pair.low ? cut.low_says : cut.high_says;
+    const bool is_news = std::exchange(says, event.cut) != event.cut;
+    if (!event.cut) (event.node == pair.low ? cut.low_waits : cut.high_waits) = false;
+    if (cut.low_says || cut.high_says) {
+        if (!is_news || !cut.counts) return Outcome::other;
+        ++version_;
+        return Outcome::said_anew;
+    }
+    const bool counted = cut.counts;
     erase(pair);
     return counted ? Outcome::whole : Outcome::interrupted;
+}
+
+bool CutLinks::waits(NodeId node, NodeId other) {
+    const Pair pair = pair_of(node, other);
+    const auto found = cuts_.find(pair);
+    if (found == cuts_.end()) return false;
+    bool& waits = node == pair.low ? found->second.low_waits : found->second.high_waits;
+    if (std::exchange(waits, true) || !found->second.counts) return false;
+    ++version_;
+    return true;
 }
 
 bool CutLinks::forget(NodeId node) {
@@ -90,6 +107,14 @@ NodeId CutLinks::lone_reporter(Pair pair) const {
         if (other == also->first.low ? also->second.low_says : also->second.high_says) return 0;
     }
     return reporter;
+}
+
+bool CutLinks::keeps_from_host(NodeId node, NodeId host) const {
+    const Pair pair = pair_of(node, host);
+    const auto found = cuts_.find(pair);
+    if (found == cuts_.end() || !found->second.counts) return false;
+    const bool waits = node == pair.low ? found->second.low_waits : found->second.high_waits;
+    return waits || lone_reporter(pair) != host;
 }
 
 bool CutLinks::is_cut(NodeId a, NodeId b) const {

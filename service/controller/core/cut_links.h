@@ -44,18 +44,24 @@ class CutLinks {
         Duration silent{};  // silence in the first report
         bool low_says = false;
         bool high_says = false;
+        // Whether this end has said that a job waits for the other end.
+        bool low_waits = false;
+        bool high_waits = false;
         bool counts = false;
     };
 
     enum class Outcome : uint8_t {
         other,
-        whole,  // a pair whose cut counted is whole again
+        said_anew,  // of a cut that counts, another end says so than before
+        whole,      // a pair whose cut counted is whole again
         // the cut ended before it counted: only work under way is lost
         interrupted
     };
     // Both nodes must be attached. Cuts beyond the bound are not remembered; daemons report them
     // again.
     Outcome report(const From<LinkCut>& event, size_t attached, TimePoint now);
+    // The node has said that a job waits for `other`. True if that is news of a cut that counts.
+    bool waits(NodeId node, NodeId other);
     // Forgets a node that is gone. True if this ended a cut that counted.
     bool forget(NodeId node);
     // True if more cuts count than before.
@@ -66,6 +72,10 @@ class CutLinks {
     // The end of a cut that counts whose word alone says so: the other end does not report the cut,
     // and no third node reports a cut from that other end. 0 if there is no such end.
     NodeId lone_reporter(Pair pair) const;
+    // Whether a cut that counts keeps `node` from a job whose model is on `host`. The host's word
+    // alone does not: the node must say so itself, or say that it waits for the host, or a third
+    // node must report a cut from it. A host cannot leave itself, since the model would be lost.
+    bool keeps_from_host(NodeId node, NodeId host) const;
     // The nodes from which this one is cut, whether the cuts count or not.
     const std::set<NodeId>& others_of(NodeId node) const;
     // Changes whenever the set of cuts that count changes.

@@ -46,7 +46,7 @@ NodeId cut_from(NodeId node, const CutLinks& cuts, const LeftOut::Present& prese
         const auto found = present.find(other);
         if (found == present.end() || !matters(found->second)) continue;
         if (hosted && !found->second.is_host) continue;
-        if (cuts.is_cut(node, other)) return other;
+        if (hosted ? cuts.keeps_from_host(node, other) : cuts.is_cut(node, other)) return other;
     }
     return 0;
 }

@@ -2,8 +2,9 @@
 // requests of their workers meanwhile.
 //
 // If nodes that take part are cut from each other, the fewest nodes necessary are left out
-// (fewest_to_leave.h). The workers of a left-out node are suspended. Their next requests to take
-// part are kept until no cut separates the node from nodes that take part.
+// (fewest_to_leave.h). If a model is on hosts, the nodes that cannot reach a host are left out; a
+// host's word alone does not suffice. The workers of a left-out node are suspended. Their next
+// requests to take part are kept until no cut separates the node from nodes that take part.
 #pragma once
 
 #include <map>
