@@ -247,9 +247,10 @@ TEST_F(CoreNodesTest, RemembersNoNodeForWhatItOwed) {
     options.compression = Compression::spardl;
     const NodeId a = attach("a");
     join(a, 0, options);
+    const uint64_t token = sent<JoinAccepted>().at(0).token;
     for (int i = 0; i < 3'000; ++i) {
         const NodeId node = attach("drawn" + std::to_string(i));
-        send(from(node, JobKept{1, 0, false, true}));
+        send(from(node, JobKept{1, token, false, true}));
         send(NodeLost{node, "test"});
         clear();
     }

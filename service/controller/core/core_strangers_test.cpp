@@ -54,6 +54,44 @@ TEST_F(CoreStrangersTest, AJobDoesNotChangeWhateverAStrangerSays) {
     }
 }
 
+// What a node keeps of a job makes views anew. The token says that it is this job.
+TEST_F(CoreStrangersTest, AJobHearsOfNothingKeptFromANodeWithoutItsToken) {
+    JobOptions top_k = reducing(2);
+    top_k.compression = Compression::spardl;
+    JobOptions served = reducing(2);
+    served.policy = Policy::asp;
+    served.elements = 100;
+    for (const JobOptions& options : {top_k, served}) {
+        restart();
+        const NodeId stranger = attach("stranger");
+        const auto nodes = start(options);
+        const uint64_t token = sent<JoinAccepted>().at(0).token;
+        clear();
+        for (int i = 0; i < 5; ++i) send(from(stranger, JobKept{1, token + 1, true, true}));
+        pass_hearing(std::chrono::seconds(1), {nodes[0], nodes[1], stranger});
+        EXPECT_TRUE(sent<PrepareView>().empty());
+        send(from(stranger, JobKept{1, token, true, true}));
+        EXPECT_FALSE(sent<PrepareView>().empty()) << "it has kept something";
+    }
+}
+
+// Its journal is lost, and with it the token under which nodes keep what they have.
+TEST_F(CoreStrangersTest, AJobThatAWorkerBringsBackHearsOfWhatIsKeptUnderAnotherToken) {
+    JobOptions options = reducing(1);
+    options.compression = Compression::spardl;
+    restart();
+    const NodeId keeper = attach("keeper");
+    const NodeId node = attach("node");
+    WorkerJoin join{100, 0, options, 1000, true, 5, 5, 7};
+    join.run.began = 12;
+    send(from(node, join));
+    const uint64_t token = sent<JoinAccepted>().at(0).token;
+    send(from(node, WorkerAdmit{1, 0, false}));
+    clear();
+    send(from(keeper, JobKept{1, token + 1, false, true}));
+    EXPECT_FALSE(sent<PrepareView>().empty());
+}
+
 TEST_F(CoreStrangersTest, AStrangerDoesNotRaiseTheEpochOfAChangeOfView) {
     const NodeId stranger = attach("stranger");
     const auto nodes = start(reducing(2));

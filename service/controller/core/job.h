@@ -44,6 +44,9 @@ class Job {
     const JobOptions& options() const { return options_; }
     uint32_t uid() const { return uid_; }
     uint64_t token() const { return token_; }
+    // The job was under way when its first worker joined: the journal that had its token is lost.
+    void begin_with_new_token() { is_token_new_ = true; }
+    bool is_token_new() const { return is_token_new_; }
     const Run& run() const { return run_; }
     uint64_t run_before() const { return run_before_; }
     // Sets the run. A job that was created beforehand gets its run with its first worker. A job
@@ -187,6 +190,7 @@ class Job {
     JobOptions options_;
     uint32_t uid_;
     uint64_t token_;
+    bool is_token_new_ = false;
     Run run_;
     uint64_t run_before_ = 0;
     Cluster& cluster_;

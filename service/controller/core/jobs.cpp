@@ -130,8 +130,8 @@ Result<> Jobs::remove(const std::string& name, std::optional<uint32_t> uid, cons
 // --------------------------------------------------------------------------- what nodes still have
 
 // The journal may have been lost, and with it all knowledge of a job that continues, or its token.
-// Such a job is heard of again soon, or not at all. Later, a node without the job's token has
-// nothing of the job.
+// Such a job is heard of again soon, or not at all. Later, and where the token is known not to be
+// lost, a node without the job's token has nothing of the job.
 void Jobs::keep(const From<JobKept>& event, const Turn& turn) {
     Job* job = find(event.job);
     const bool is_it = job != nullptr && job->token() == event.token;
@@ -139,7 +139,7 @@ void Jobs::keep(const From<JobKept>& event, const Turn& turn) {
         life_began_ && turn.now - *life_began_ >= cluster_.options.abandoned_keep;
     if (!is_it && (forgotten || ended_.contains(event.token)))
         return turn.tell(event.node, JobEnded{event.job, event.token});
-    if (job != nullptr) job->keep(event, turn);
+    if (is_it || (job != nullptr && job->is_token_new())) job->keep(event, turn);
 }
 
 // ----------------------------------------------------------------------------------------- joining
@@ -199,6 +199,7 @@ Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& op
 Result<Job*> Jobs::begin_run(const JobOptions& options, const From<WorkerJoin>& event,
                              uint64_t before, const Turn& turn) {
     PACE_TRY_ASSIGN(job, create(options, event.uid, turn));
+    if (event.resume || event.run.began != 0) job->begin_with_new_token();
     name_run(*job, event, before, turn);
     return job;
 }
