@@ -242,7 +242,8 @@ constexpr std::array kDaemonSettings{
             .initial = "false",
             .help = "Talk to a controller on another machine without encryption or proof of "
                     "identity. For closed laboratory networks. Without it, and without keys, the "
-                    "daemon does not start."},
+                    "daemon does not start. Keys that are given are used all the same. The data "
+                    "plane is as safe as ever, but for its keys, which come from the controller."},
     kHttpListen,
     kHttpTokenFile,
     kHttpOperatorTokenFile,

@@ -80,6 +80,30 @@ TEST_F(ControllerLinkCurveTest, OnlyAllowedKeysAttach) {
     EXPECT_FALSE(until([&] { return intruder.link->attached(); }, milliseconds(400)));
 }
 
+// The setting stands for missing keys, and not for keys that are there.
+TEST_F(ControllerLinkCurveTest, KeysThatAreGivenCountAlsoWhereItIsInsecure) {
+    const std::string allowed = folder_ + "/allowed";
+    std::filesystem::create_directory(allowed);
+    std::filesystem::copy_file(folder_ + "/node.public", allowed + "/node.public");
+    config_.curve_allowed_dir = allowed;
+    config_.insecure = true;
+    serve(config_);
+    const auto insecure = [](ControllerLinkConfig config) {
+        config.insecure = true;
+        return config;
+    };
+    TestDaemon bare(*loop_, insecure(daemon_config("bare")));
+    TestDaemon wrong(*loop_, insecure(keyed("wrong", "intruder", "node")));
+    TestDaemon intruder(*loop_, insecure(keyed("intruder", "controller", "intruder")));
+    TestDaemon node(*loop_, insecure(keyed("node", "controller", "node")));
+    ASSERT_TRUE(until([&] { return node.link->attached(); }));
+    EXPECT_FALSE(until(
+        [&] {
+            return bare.link->attached() || wrong.link->attached() || intruder.link->attached();
+        },
+        milliseconds(400)));
+}
+
 TEST_F(ControllerLinkCurveTest, AnEmptyFolderOfAllowedKeysIsRefused) {
     const std::string allowed = folder_ + "/allowed";
     std::filesystem::create_directory(allowed);

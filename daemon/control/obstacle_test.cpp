@@ -153,5 +153,25 @@ TEST(ControllerLinkConfig, WithoutKeysLeadsToThisMachineUnlessItSaysInsecure) {
     }
 }
 
+TEST(ControllerLinkConfig, ThatIsInsecureAllowsNothingElse) {
+    ControllerLinkConfig good;
+    good.name = "a";
+    good.generation = 1;
+    good.endpoint = "tcp://10.0.0.1:7411";
+    good.insecure = true;
+    ASSERT_TRUE(check(good));
+    const auto refuses = [&good](auto change) {
+        ControllerLinkConfig config = good;
+        change(config);
+        return !check(config);
+    };
+    EXPECT_TRUE(refuses([](auto& config) { config.secret_key_file = "/some/key"; }));
+    EXPECT_TRUE(refuses([](auto& config) { config.controller_key_file = "/some/key"; }));
+    EXPECT_TRUE(refuses([](auto& config) { config.endpoint = "udp://10.0.0.1:7411"; }));
+    EXPECT_TRUE(refuses([](auto& config) { config.name = ""; }));
+    EXPECT_TRUE(refuses([](auto& config) { config.zone = "no zone"; }));
+    EXPECT_TRUE(refuses([](auto& config) { config.generation = 0; }));
+}
+
 }  // namespace
 }  // namespace pace::daemon

@@ -133,6 +133,13 @@ class Settings(unittest.TestCase):
         self.assertTrue(settings_check.unused("c.cpp", filler, ["link.insecure = true;"]))
 
 
+    def test_an_option_of_jobs_that_nobody_looks_at_is_found(self):
+        header = "struct JobOptions {\n    std::vector<uint32_t> edges;\n    double alpha = 0.5;\n};\n"
+        used = "use(job.options().edges, options_.alpha);"
+        self.assertEqual(settings_check.unused_options(header, [used]), [])
+        self.assertEqual(len(settings_check.unused_options(header, ["options.alpha = 1; edges()"])), 2)
+
+
 class Log(unittest.TestCase):
     TABLE = ('inline constexpr LogEvent kPeerGone{"peer-gone", "peer is " "gone",\n    "' + "1" * 12 + "4111b" + "1" * 15
              + '", LogLevel::warning, "It, and more.", ""};\n')

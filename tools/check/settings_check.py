@@ -3,7 +3,8 @@
 
 docs/configuration.md equals what config_reference prints. Every name with which a program asks for
 a setting is in the reference. Some program asks for every setting and uses its value: a documented
-setting without effect would be worse than none. Call: settings_check.py PATH/TO/config_reference
+setting without effect would be worse than none. The same holds for the options of jobs.
+Call: settings_check.py PATH/TO/config_reference
 """
 
 import re
@@ -32,7 +33,7 @@ def unread(names, texts):
 
 
 # Where settings become fields of a program's configuration, and the folder whose files use it.
-FILLERS = {"daemon/config.cpp": "daemon/", "service/controller/shell/main.cpp": "service/controller/shell/"}
+FILLERS = {"daemon/config.cpp": "daemon/", "service/controller/shell/controller_settings.cpp": "service/controller/shell/"}
 FILLED = re.compile(r"\b\w+\.(\w+)\s*=(?!=)[^;=]*(?:settings\.|\bms\()")
 
 
@@ -41,6 +42,21 @@ def unused(filler, text, others):
     fields = sorted(set(FILLED.findall(text)))
     return [f"{filler}: '{field}' is set from a setting, and nobody looks at it" for field in fields
             if not any(re.search(rf"\.{field}\b(?!\s*=[^=])", other) for other in others)]
+
+
+# The options of jobs, and the folders that read, write and describe them without acting upon them.
+JOB_OPTIONS = "protocol/options/job_options.h"
+DESCRIBE = ("protocol/", "settings/", "service/pacectl/", "service/simulator/", "service/page/", "service/metrics/",
+            "bindings/", "libclient/", "capi/")
+MEMBER = re.compile(r"^    [\w:]+(?:<[\w:]+>)? (\w+)(?: = [^;]+)?;", re.MULTILINE)
+
+
+def unused_options(header, others):
+    """Members of JobOptions that none of the other texts looks at."""
+    members = MEMBER.findall(header[header.index("struct JobOptions"):])
+    return [f"the option '{member}' of jobs is declared, and nobody looks at it" for member in members
+            if not any(re.search(rf"\b(?:job|options|options_|options\(\)|asked)(?:\.|->){member}\b(?!\s*=[^=])", other)
+                       for other in others)]
 
 
 def main():
@@ -59,6 +75,8 @@ def main():
         others = [text for path, text in texts.items()
                   if str(path).startswith(folder) and str(path) != filler]
         problems += unused(filler, tree.read(filler), others)
+    acting = [text for path, text in texts.items() if not str(path).startswith(DESCRIBE)]
+    problems += unused_options(tree.read(JOB_OPTIONS), acting)
     return tree.report("settings", problems)
 
 

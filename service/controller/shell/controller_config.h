@@ -44,6 +44,8 @@ struct ControllerConfig {
     uint64_t connections_max = 1024;
     uint64_t workers_max = 262'144;
     uint64_t user_workers_max = 65'536;
+
+    bool operator==(const ControllerConfig&) const = default;
 };
 
 }  // namespace pace::controller

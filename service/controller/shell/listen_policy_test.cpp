@@ -62,8 +62,9 @@ TEST(ListenPolicy, EveryInterfaceIsOnlyListenedOnWhenAsked) {
     EXPECT_FALSE(listenable("tcp://0.0.0.0:7411", config));
 }
 
-TEST(ListenPolicy, NonsenseIsRefusedWithItsText) {
-    const ControllerConfig config;
+TEST(ListenPolicy, NonsenseIsRefusedWithItsTextAlsoWhereItIsInsecure) {
+    ControllerConfig config;
+    config.insecure = true;
     for (const char* endpoint :
          {"", "127.0.0.1:80", "udp://127.0.0.1:80", "tcp://127.0.0.1", "tcp://:80",
           "tcp://127.0.0.1:port", "tcp://127.0.0.1:65536", "tcp://eth0:80", "tcp://host.name:80",

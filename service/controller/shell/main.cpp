@@ -12,9 +12,9 @@
 #include "base/event_loop.h"
 #include "base/log.h"
 #include "base/log_events.h"
-#include "base/random.h"
 #include "base/unique_fd.h"
 #include "service/controller/shell/controller_server.h"
+#include "service/controller/shell/controller_settings.h"
 #include "service/controller/shell/service_manager.h"
 #include "service/controller/web/web.h"
 #include "service/http/serve.h"
@@ -23,36 +23,6 @@
 namespace {
 
 using pace::base::Result;
-
-pace::controller::ControllerConfig config_of(const pace::settings::Settings& settings) {
-    pace::controller::ControllerConfig config;
-    config.listen = {settings.text("listen")};
-    config.insecure = settings.enabled("insecure");
-    config.any_interface = settings.enabled("any_interface");
-    config.journal = settings.text("journal");
-    config.cut_damaged_journal = settings.enabled("cut_damaged_journal");
-    config.curve_secret_file = settings.text("curve_secret_file");
-    config.curve_allowed_dir = settings.text("curve_allowed_dir");
-    const auto ms = [&settings](const char* name) {
-        return static_cast<uint32_t>(settings.milliseconds(name).count());
-    };
-    config.heartbeat_ms = ms("heartbeat_ms");
-    config.liveness_max_ms = ms("liveness_max_ms");
-    config.liveness_min_ms = ms("liveness_min_ms");
-    config.probe_wait_ms = ms("probe_wait_ms");
-    config.stopped_wait_ms = ms("stopped_wait_ms");
-    config.abandoned_keep_s = static_cast<uint32_t>(settings.integer("abandoned_keep_s"));
-    config.relay_measured_zones = settings.enabled("relay_measured_zones");
-    config.unjoined_keep_s = static_cast<uint32_t>(settings.integer("unjoined_keep_s"));
-    config.jobs_max = static_cast<uint32_t>(settings.integer("jobs_max"));
-    config.user_jobs_max = static_cast<uint32_t>(settings.integer("user_jobs_max"));
-    config.connections_max = static_cast<uint64_t>(settings.integer("connections_max"));
-    config.workers_max = static_cast<uint64_t>(settings.integer("workers_max"));
-    config.user_workers_max = static_cast<uint64_t>(settings.integer("user_workers_max"));
-    config.seed = static_cast<uint64_t>(settings.integer("seed"));
-    if (config.seed == 0) config.seed = pace::base::random_token();
-    return config;
-}
 
 // Returns a descriptor for SIGTERM and SIGINT. Call before any thread starts, so that all threads
 // inherit the mask. SIGXFSZ is ignored: a file at its size limit makes write(2) fail instead of
@@ -83,7 +53,7 @@ void tell_stalls(pace::base::EventLoop& loop) {
 Result<> serve(const pace::settings::Settings& settings) {
     PACE_TRY_ASSIGN(signal_fd, signals());
     PACE_TRY_ASSIGN(loop, pace::base::EventLoop::create());
-    const auto config = config_of(settings);
+    const auto config = pace::controller::controller_config(settings);
     tell_stalls(*loop);
     pace::base::log_event(pace::base::events::kControllerStarts,
                           {{"version", PACE_VERSION}, {"journal", config.journal}});
@@ -107,14 +77,6 @@ Result<> serve(const pace::settings::Settings& settings) {
     return {};
 }
 
-void set_level(const std::string& name) {
-    using pace::base::LogLevel;
-    if (name == "error") pace::base::set_log_level(LogLevel::error);
-    if (name == "warning") pace::base::set_log_level(LogLevel::warning);
-    if (name == "info") pace::base::set_log_level(LogLevel::info);
-    if (name == "debug") pace::base::set_log_level(LogLevel::debug);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,7 +90,7 @@ int main(int argc, char** argv) {
         std::fputs(loaded->print->c_str(), stdout);
         return 0;
     }
-    set_level(loaded->settings.text("log_level"));
+    pace::base::set_log_level(pace::controller::log_level_of(loaded->settings));
     for (const std::string& warning : loaded->warnings) pace::base::log_warning(warning);
     if (const auto served = serve(loaded->settings); !served) {
         pace::base::log_event(pace::base::events::kControllerCannotServe,
