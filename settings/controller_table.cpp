@@ -16,7 +16,7 @@ constexpr std::array kControllerSettings{
                     "keys, or `insecure`. Port 0 takes a free one and logs it."},
     Setting{.name = "journal",
             .kind = Kind::text,
-            .initial = "/var/lib/pace/controller.journal",
+            .initial = "/var/lib/pace-controller/controller.journal",
             .help = "The file in which jobs, members and epochs survive a restart. Empty: nothing "
                     "does."},
     Setting{.name = "cut_damaged_journal",
@@ -28,7 +28,10 @@ constexpr std::array kControllerSettings{
     Setting{.name = "curve_secret_file",
             .kind = Kind::text,
             .initial = "",
-            .help = "The file with the controller's key pair, as `pacectl keygen` writes it."},
+            .help =
+                "The file with the controller's secret key, as `pacectl keygen` writes it. If the "
+                "controller may not read it, the credential with the file's name takes its "
+                "place, which systemd passes (`LoadCredential=`)."},
     Setting{.name = "curve_allowed_dir",
             .kind = Kind::text,
             .initial = "",

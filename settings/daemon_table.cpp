@@ -236,7 +236,10 @@ constexpr std::array kDaemonSettings{
     Setting{.name = "curve_secret_file",
             .kind = Kind::text,
             .initial = "",
-            .help = "The file with this daemon's own key pair, as `pacectl keygen` writes it."},
+            .help =
+                "The file with this daemon's own secret key, as `pacectl keygen` writes it. If the "
+                "daemon may not read it, the credential with the file's name takes its place, "
+                "which systemd passes (`LoadCredential=`)."},
     Setting{.name = "insecure",
             .kind = Kind::boolean,
             .initial = "false",

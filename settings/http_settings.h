@@ -20,7 +20,9 @@ inline constexpr Setting kHttpTokenFile{
     .initial = "",
     .help =
         "The file with the token that readers must send (Authorization: Bearer TOKEN): one "
-        "line of 16 to 256 characters, which others cannot read. Health checks need none."};
+        "line of 16 to 256 characters, which others cannot read. A credential of systemd may take "
+        "its "
+        "place, as for `curve_secret_file`. Health checks need none."};
 inline constexpr Setting kHttpOperatorTokenFile{
     .name = "http_operator_token_file",
     .kind = Kind::text,
@@ -40,7 +42,8 @@ inline constexpr Setting kHttpTlsKey{
     .kind = Kind::text,
     .initial = "",
     .help =
-        "The certificate's key (PEM), which others cannot read. An ECDSA key costs the program "
-        "less than an RSA key."};
+        "The certificate's key (PEM), which others cannot read. A credential of systemd may take "
+        "its place, as for `curve_secret_file`. An ECDSA key costs the program less than an RSA "
+        "key."};
 
 }  // namespace pace::settings

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/secret_file.h"
 #include "base/unique_fd.h"
 
 namespace pace::http {
@@ -35,18 +36,6 @@ Result<base::UniqueFd> open_regular(std::string_view setting, const std::string&
     return fd;
 }
 
-// The group may read the file: this is how root gives a file to the service's group.
-Result<> check_mode(std::string_view setting, const std::string& path, int fd) {
-    struct stat about {};
-    if (fstat(fd, &about) != 0)
-        return base::make_errno_error(errno, fmt::format("look at {} {}", setting, path));
-    if ((about.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) == 0) return {};
-    return make_error(ErrorKind::denied,
-                      "{} {} has mode {:04o}: others could read or change the secret; chmod it to "
-                      "0600, or to 0640 for the service's group",
-                      setting, path, about.st_mode & 07777U);
-}
-
 Result<std::string> read_all(std::string_view setting, const std::string& path, int fd) {
     std::string text(kFileBytesMax + 1, '\0');
     size_t had = 0;
@@ -71,8 +60,7 @@ Result<std::string> read_small_file(std::string_view setting, const std::string&
 }
 
 Result<std::string> read_secret_file(std::string_view setting, const std::string& path) {
-    PACE_TRY_ASSIGN(fd, open_regular(setting, path));
-    PACE_TRY(check_mode(setting, path, fd.get()));
+    PACE_TRY_ASSIGN(fd, base::open_secret_file(setting, path));
     return read_all(setting, path, fd.get());
 }
 

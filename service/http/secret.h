@@ -12,7 +12,8 @@ namespace pace::http {
 // the start.
 base::Result<std::string> read_small_file(std::string_view setting, const std::string& path);
 
-// Does the same for a file that others can neither read nor change.
+// Does the same for a file that others can neither read nor change, or for the credential that
+// systemd passes in its place (base/secret_file.h).
 base::Result<std::string> read_secret_file(std::string_view setting, const std::string& path);
 
 // Reads a token: one line of 16 to 256 visible ASCII characters.

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "service/http/server_fixture.h"
@@ -45,6 +47,18 @@ TEST(Secret, OnlyARegularFileIsRead) {
     EXPECT_FALSE(read_token("http_token_file", pipe));
     EXPECT_FALSE(read_token("http_token_file", folder.path()));
     EXPECT_FALSE(read_token("http_token_file", folder.path() + "/nothing"));
+}
+
+TEST(Secret, ATokenIsReadFromSystemdsCredential) {
+    const Folder folder;
+    folder.file("http.token", kToken, 0440);
+    setenv("CREDENTIALS_DIRECTORY", folder.path().c_str(), 1);
+    const auto token = read_token("http_token_file", "/nonexistent/http.token");
+    const auto another = read_token("http_token_file", "/nonexistent/another.token");
+    unsetenv("CREDENTIALS_DIRECTORY");
+    ASSERT_TRUE(token) << token.error().message;
+    EXPECT_EQ(*token, kToken);
+    EXPECT_FALSE(another);
 }
 
 TEST(Secret, AreTheSameOrNot) {

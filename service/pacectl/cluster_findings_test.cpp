@@ -232,12 +232,57 @@ class Keys : public testing::Test {
     }
     Facts facts(uid_t uid) const {
         Facts facts;
-        facts.keys = {look_at_keys(folder_), KeyOwner{uid, uid, "svc", "svc", false}};
+        facts.keys = {look_at_keys(folder_, kTrainers), KeyOwner{uid, uid, "svc", "svc", false},
+                      kTrainers};
         return facts;
     }
 
+    // Facts of one file, as another machine's would be.
+    static Facts facts_of(const KeyFile& file) {
+        Facts facts;
+        facts.keys.folder = {"/etc/pace/keys", true, 0755, 0, 0, {file}};
+        facts.keys.service = KeyOwner{998, 998, "paced", "paced", false};
+        facts.keys.trainers = kTrainers;
+        return facts;
+    }
+    static Verdict verdict_on(uid_t uid, gid_t gid, mode_t mode, bool owner_is_trainer = false) {
+        const Facts facts = facts_of({"k.secret", uid, gid, mode, "u", "g", owner_is_trainer});
+        const Verdict verdict = worst(judged(facts), "keys");
+        EXPECT_EQ(keys_to_fix(facts.keys).empty(), verdict == Verdict::ok);
+        return verdict;
+    }
+
+    static inline const TrainersGroup kTrainers{999, "pace"};
     std::string folder_;
 };
+
+TEST_F(Keys, OfRootAndOfTheDaemonsUserAreWell) {
+    EXPECT_EQ(verdict_on(0, 0, 0600), Verdict::ok);
+    EXPECT_EQ(verdict_on(0, 0, 0640), Verdict::ok) << "the group is root's";
+    EXPECT_EQ(verdict_on(0, 999, 0600), Verdict::ok) << "the group may not read";
+    EXPECT_EQ(verdict_on(998, 998, 0600), Verdict::ok);
+    EXPECT_EQ(verdict_on(998, 998, 0600, true), Verdict::ok) << "the daemon may be a member";
+}
+
+TEST_F(Keys, ThatTrainersCanReadAreAFailure) {
+    EXPECT_EQ(verdict_on(0, 999, 0640), Verdict::fail);
+    EXPECT_EQ(verdict_on(998, 999, 0640), Verdict::fail);
+    EXPECT_EQ(verdict_on(1000, 1000, 0600, true), Verdict::fail);
+    EXPECT_TRUE(says(facts_of({"k.secret", 0, 999, 0640, "root", "pace", false}),
+                     "can be read by a member of the group pace"));
+}
+
+TEST_F(Keys, ThatAnybodyElseCanReadAreAWarning) {
+    EXPECT_EQ(verdict_on(1000, 1000, 0600), Verdict::warn);
+    EXPECT_EQ(verdict_on(0, 1000, 0640), Verdict::warn);
+    EXPECT_EQ(verdict_on(998, 998, 0640), Verdict::warn);
+}
+
+TEST_F(Keys, AreGivenToRootUnlessTheDaemonsUserHasThem) {
+    const Facts facts = facts_of({"k.secret", 998, 998, 0644, "paced", "paced", false});
+    EXPECT_FALSE(is_for_root(facts.keys, facts.keys.folder.secrets.front()));
+    EXPECT_TRUE(is_for_root(facts.keys, {"k", 1000, 1000, 0600, "ann", "ann", true}));
+}
 
 TEST_F(Keys, ThatOthersMayReadAreAFailureAndAreFixed) {
     const std::string path = write("node.secret", 0644);
@@ -249,17 +294,30 @@ TEST_F(Keys, ThatOthersMayReadAreAFailureAndAreFixed) {
     EXPECT_TRUE(says(facts(getuid()), "1 secret key in "));
 }
 
-TEST_F(Keys, ThatTheServiceCannotReadAreAWarning) {
+// Public keys lie there, which the services read by themselves.
+TEST_F(Keys, AFolderThatTheServicesDoNotEnterIsAFailure) {
     write("node.secret", 0600);
-    ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
     const uid_t other = getuid() + 12345;
-    EXPECT_EQ(worst(judged(facts(other)), "keys"), Verdict::warn);
-    EXPECT_TRUE(says(facts(other), "cannot be read by svc, whom the service runs as"));
-    ASSERT_EQ(chmod(folder_.c_str(), 0700), 0);
+    ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+    EXPECT_FALSE(says(facts(other), "does not get into it"));
+    ASSERT_EQ(chmod(folder_.c_str(), 0750), 0);
+    EXPECT_EQ(worst(judged(facts(other)), "keys"), Verdict::fail);
     EXPECT_TRUE(says(facts(other), "svc does not get into it"));
+    EXPECT_FALSE(says(facts(getuid()), "does not get into it"));
     Facts nobody = facts(other);
     nobody.keys.service.reset();
-    EXPECT_EQ(worst(judged(nobody), "keys"), Verdict::ok) << "there is no such user";
+    EXPECT_FALSE(says(nobody, "does not get into it")) << "there is no such user";
+}
+
+TEST_F(Keys, AreFoundWithTheirOwners) {
+    const std::string path = write("node.secret", 0600);
+    struct stat status {};
+    ASSERT_EQ(stat(path.c_str(), &status), 0);
+    const auto files = look_at_keys(folder_, TrainersGroup{status.st_gid, "own"}).secrets;
+    ASSERT_EQ(files.size(), 1U);
+    EXPECT_EQ(files.front().uid, getuid());
+    EXPECT_FALSE(files.front().owner.empty() || files.front().group.empty());
+    EXPECT_EQ(files.front().owner_is_trainer, getuid() != 0) << "root is no trainer";
 }
 
 TEST_F(Keys, WhatIsNoPlainFileIsNotGivenAway) {

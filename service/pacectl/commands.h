@@ -70,9 +70,8 @@ int run_doctor(const client::Endpoint& endpoint, const DoctorOptions& options);
 // Writes PREFIX.secret and PREFIX.public and prints the public key.
 struct KeygenOptions {
     std::string prefix;
-    // A user. Empty: for root the services' user if there is one, otherwise the caller.
-    std::string owner;
-    std::string group;  // empty: the owner's
+    std::string owner;  // a user; empty: the caller
+    std::string group;  // may read the secret key; empty: the owner's, which may not
     bool json = false;
 };
 int generate_keys(const KeygenOptions& options);

@@ -1,3 +1,7 @@
+#include <unistd.h>
+
+#include <optional>
+
 #include "service/pacectl/commands.h"
 #include "service/pacectl/exit_code.h"
 #include "service/pacectl/findings.h"
@@ -11,13 +15,16 @@ constexpr mode_t kFixedMode = 0600;
 
 // Repairs key files; returns what was changed, and what could not be.
 Findings fix_keys(const KeyFacts& keys) {
+    const KeyOwner root{0, 0, "root", "root", false};
     Findings done;
     for (const KeyFile& file : keys_to_fix(keys)) {
-        const auto given = give_key_file(file.path, keys.service, kFixedMode);
-        const std::string whose =
-            keys.service ? fmt::format("{}:{}, ", keys.service->user, keys.service->group) : "";
+        // Only root can give files away: others close their own.
+        const bool to_root = geteuid() == 0 && is_for_root(keys, file);
+        const auto given =
+            give_key_file(file.path, to_root ? std::optional(root) : std::nullopt, kFixedMode);
         if (given)
-            done.push_back(ok("fixed", fmt::format("{}: {}mode 0600", file.path, whose)));
+            done.push_back(ok(
+                "fixed", fmt::format("{}: {}mode 0600", file.path, to_root ? "root:root, " : "")));
         else
             done.push_back(fail("not fixed", printable(given.error().message),
                                 "run pacectl doctor --fix as root"));
@@ -32,7 +39,7 @@ int run_doctor(const client::Endpoint& endpoint, const DoctorOptions& options) {
     Findings findings;
     if (options.fix) {
         findings = fix_keys(facts.keys);
-        facts.keys.folder = look_at_keys(options.keys);
+        facts.keys.folder = look_at_keys(options.keys, facts.keys.trainers);
     }
     const Findings judged = judge(facts);
     findings.insert(findings.end(), judged.begin(), judged.end());

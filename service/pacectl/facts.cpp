@@ -42,6 +42,7 @@ SocketFacts look_at_socket(const std::string& path) {
     facts.may_connect = access(path.c_str(), R_OK | W_OK) == 0;
     facts.mode = status.st_mode & 07777U;
     facts.owner = user_name(status.st_uid);
+    facts.gid = status.st_gid;
     facts.group = group_name(status.st_gid);
     return facts;
 }
@@ -79,6 +80,13 @@ std::optional<KeyOwner> service_of(const std::optional<Json>& daemon) {
                     group_name(status.st_gid), false};
 }
 
+// None if the socket is for its owner alone.
+std::optional<TrainersGroup> trainers_of(const SocketFacts& socket) {
+    if (!socket.is_socket) return service_group();
+    if ((socket.mode & S_IRWXG) == 0) return std::nullopt;
+    return TrainersGroup{socket.gid, socket.group};
+}
+
 }  // namespace
 
 Facts gather_facts(const client::Endpoint& endpoint, const std::string& keys) {
@@ -88,7 +96,8 @@ Facts gather_facts(const client::Endpoint& endpoint, const std::string& keys) {
         facts.socket = look_at_socket(endpoint.path);
     facts.daemon = ask_daemon(endpoint);
     if (facts.daemon.document) facts.network = look_at_network(*facts.daemon.document);
-    facts.keys = {look_at_keys(keys), service_of(facts.daemon.document)};
+    const auto trainers = trainers_of(facts.socket);
+    facts.keys = {look_at_keys(keys, trainers), service_of(facts.daemon.document), trainers};
     facts.machine = look_at_machine(facts.daemon.document);
     return facts;
 }

@@ -20,6 +20,7 @@ struct SocketFacts {
     bool is_socket = false;
     bool may_connect = false;  // by the file's permissions for this user
     mode_t mode = 0;
+    gid_t gid = 0;
     std::string owner;
     std::string group;
     std::string looked_at;  // the system's error if it does not exist

@@ -15,7 +15,8 @@ Facts healthy() {
                     .is_socket = true,
                     .may_connect = true,
                     .mode = 0660,
-                    .owner = "pace",
+                    .gid = 999,
+                    .owner = "paced",
                     .group = "pace",
                     .looked_at = ""};
     facts.daemon.version = PACE_VERSION;

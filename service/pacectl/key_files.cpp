@@ -23,7 +23,8 @@ using base::Result;
 
 namespace {
 
-constexpr const char* kServiceUser = "pace";
+constexpr const char* kServiceUser = "paced";
+constexpr const char* kServiceGroup = "pace";
 constexpr std::string_view kSecretSuffix = ".secret";
 constexpr size_t kFilesMax = 4096;
 
@@ -32,12 +33,38 @@ std::string group_of(gid_t gid) {
     return entry == nullptr ? fmt::format("{}", gid) : entry->gr_name;
 }
 
+bool is_member(uid_t uid, gid_t gid) {
+    constexpr size_t kGroupsMax = 65536;  // NGROUPS_MAX of Linux
+    const passwd* entry = getpwuid(uid);
+    if (entry == nullptr) return false;
+    std::vector<gid_t> groups(kGroupsMax);
+    int count = kGroupsMax;
+    if (getgrouplist(entry->pw_name, entry->pw_gid, groups.data(), &count) < 0) return true;
+    return std::find(groups.begin(), groups.begin() + count, gid) != groups.begin() + count;
+}
+
+KeyFile key_file(const std::string& path, const struct stat& status,
+                 const std::optional<TrainersGroup>& trainers) {
+    const passwd* entry = getpwuid(status.st_uid);
+    KeyFile file{path, status.st_uid, status.st_gid, status.st_mode & 07777U, {}, {}, false};
+    file.owner = entry == nullptr ? fmt::format("{}", file.uid) : entry->pw_name;
+    file.group = group_of(file.gid);
+    file.owner_is_trainer = file.uid != 0 && trainers && is_member(file.uid, trainers->gid);
+    return file;
+}
+
 }  // namespace
 
 std::optional<KeyOwner> service_user() {
     const passwd* entry = getpwnam(kServiceUser);
     if (entry == nullptr) return std::nullopt;
     return KeyOwner{entry->pw_uid, entry->pw_gid, kServiceUser, group_of(entry->pw_gid), false};
+}
+
+std::optional<TrainersGroup> service_group() {
+    const group* entry = getgrnam(kServiceGroup);
+    if (entry == nullptr) return std::nullopt;
+    return TrainersGroup{entry->gr_gid, kServiceGroup};
 }
 
 Result<KeyOwner> find_owner(const std::string& user, const std::string& group_name) {
@@ -58,7 +85,7 @@ Result<KeyOwner> find_owner(const std::string& user, const std::string& group_na
     return owner;
 }
 
-KeyFolder look_at_keys(const std::string& folder) {
+KeyFolder look_at_keys(const std::string& folder, const std::optional<TrainersGroup>& trainers) {
     KeyFolder found;
     found.path = folder;
     struct stat status {};
@@ -73,7 +100,7 @@ KeyFolder look_at_keys(const std::string& folder) {
         const std::string path = entries->path();
         if (!path.ends_with(kSecretSuffix) || found.secrets.size() == kFilesMax) continue;
         if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-        found.secrets.push_back({path, status.st_uid, status.st_gid, status.st_mode & 07777U});
+        found.secrets.push_back(key_file(path, status, trainers));
     }
     std::sort(found.secrets.begin(), found.secrets.end(),
               [](const KeyFile& a, const KeyFile& b) { return a.path < b.path; });
@@ -82,12 +109,6 @@ KeyFolder look_at_keys(const std::string& folder) {
 
 bool is_open_to_others(const KeyFile& file) {
     return (file.mode & (S_IRWXO | S_IWGRP)) != 0;
-}
-
-bool may_read(const KeyFile& file, const KeyOwner& owner) {
-    if (owner.uid == 0) return true;
-    if (file.uid == owner.uid) return (file.mode & S_IRUSR) != 0;
-    return file.gid == owner.gid && (file.mode & S_IRGRP) != 0;
 }
 
 Result<> give_key_file(const std::string& path, const std::optional<KeyOwner>& owner, mode_t mode) {

@@ -18,10 +18,10 @@ constexpr mode_t kSecretMode = 0600;
 constexpr mode_t kSecretModeOfGroup = 0640;
 constexpr mode_t kPublicMode = 0644;
 
-// None if the files stay with the caller.
+// None if the files stay with the caller. Root keeps its files: the services' units have systemd
+// read them, and a service's own user need not.
 Result<std::optional<KeyOwner>> owner_of(const KeygenOptions& options) {
-    if (options.owner.empty() && options.group.empty())
-        return geteuid() == 0 ? service_user() : std::nullopt;
+    if (options.owner.empty() && options.group.empty()) return std::optional<KeyOwner>();
     PACE_TRY_ASSIGN(owner, find_owner(options.owner, options.group));
     return std::optional(owner);
 }
@@ -35,7 +35,7 @@ Result<> give_both(const std::string& prefix, const std::optional<KeyOwner>& own
 
 std::string keygen_text(const std::string& prefix, const std::optional<KeyOwner>& owner,
                         const std::string& z85) {
-    std::string readers = "readable for you alone";
+    std::string readers = geteuid() == 0 ? "readable for root alone" : "readable for you alone";
     if (owner)
         readers = fmt::format("belongs to {}:{}, readable for {} alone", owner->user, owner->group,
                               owner->group_reads ? "both" : owner->user);

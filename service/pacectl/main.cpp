@@ -154,8 +154,8 @@ void add_doctor_flags(CLI::App& command, pacectl::DoctorOptions& options) {
     command.add_option("--keys", options.keys, "The folder of this machine's key files.")
         ->capture_default_str();
     command.add_flag("--fix", options.fix,
-                     "Gives secret keys in that folder to the services' user, for nobody else to "
-                     "read. Nothing else is ever changed.");
+                     "Closes secret keys in that folder that others can read, and gives them to "
+                     "root. The daemon's user keeps its own. Nothing else is ever changed.");
     command.add_flag("--json", options.json, "The findings, for programs.");
 }
 
@@ -163,8 +163,9 @@ void add_keygen_flags(CLI::App& command, pacectl::KeygenOptions& options) {
     command.add_option("prefix", options.prefix, "Writes PREFIX.secret and PREFIX.public.")
         ->required();
     command.add_option("--owner", options.owner,
-                       "The user that the files are given to. Default: as root pace, whom the "
-                       "services run as, if there is one; else nobody.");
+                       "The user that the files are given to. For services that are not started by "
+                       "their units, which read root's files. Default: nobody, the files are the "
+                       "caller's.");
     command.add_option("--group", options.group,
                        "A group, which may then read the secret key. Default: the owner's, which "
                        "may not.");

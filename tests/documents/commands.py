@@ -23,7 +23,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?:<!-- (?P<note>[^\n]*?) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
-SERVICE_FOLDERS = ("/etc/pace", "/run/pace", "/var/lib/pace")
+# One whose name begins with another's comes first.
+SERVICE_FOLDERS = ("/etc/pace", "/run/pace", "/var/lib/pace-controller", "/var/lib/pace")
+A_SERVICE_FOLDER = re.compile("|".join(map(re.escape, SERVICE_FOLDERS)))
 BLOCK_S = 240
 PATIENCE_S = 60
 FOREIGN = ("PACE_ENDPOINT", "PACE_RUN_ID", "RANK", "WORLD_SIZE", "PACE_LIBRARY", "PACE_PACED", "PYTHONPATH")
@@ -71,8 +73,7 @@ class Reader:
 
     def follow(self, note, text):
         text = text.replace("10.0.0.1", "127.0.0.1").replace("10.0.0.0/16", "lo").replace(":7411", f":{self._port}")
-        for name in SERVICE_FOLDERS:
-            text = text.replace(name, str(self._of_service(name)))
+        text = A_SERVICE_FOLDER.sub(lambda found: str(self._of_service(found.group())), text)
         if note.startswith("stays"):
             self._stay(text, note.partition("until it says: ")[2])
         else:

@@ -10,7 +10,8 @@ import sys
 
 INSIDE = "PACE_SLURM_TEST_INSIDE"
 SUBNET = "10.77.0"
-USERS = {"pace": 61000, "ann": 61001, "bob": 61002}  # ann is in the group pace, bob is not
+USERS = {"paced": 61000, "pace-controller": 61001, "ann": 61002, "bob": 61003}
+GROUP = "pace:x:61010:paced,ann\n"  # bob may not use the daemon
 
 
 def enter():
@@ -51,7 +52,7 @@ class Head:
         self._replace("/etc/passwd", pathlib.Path("/etc/passwd").read_text(encoding="utf-8") + "".join(
             f"{user}:x:{number}:{number}::/:/bin/sh\n" for user, number in USERS.items()))
         self._replace("/etc/group", pathlib.Path("/etc/group").read_text(encoding="utf-8") + "".join(
-            f"{user}:x:{number}:{'ann' if user == 'pace' else ''}\n" for user, number in USERS.items()))
+            f"{user}:x:{number}:\n" for user, number in USERS.items()) + GROUP)
         run("hostname", "head")
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "nodes", "type", "bridge")
@@ -79,7 +80,7 @@ class Node:
         link = name.replace("-", "")
         run("ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", self._keeper.pid)
         run("ip", "link", "set", link, "master", "nodes", "up")
-        for command in (f"hostname {name}", "mount -t tmpfs tmpfs /run", "mkdir -m 750 /run/pace", "chown pace:pace /run/pace",
+        for command in (f"hostname {name}", "mount -t tmpfs tmpfs /run", "mkdir -m 750 /run/pace", "chown paced:pace /run/pace",
                         "ip link set lo up", "ip link set eth0 up", f"ip address add {address}/24 dev eth0"):
             run(*self.inside(*command.split()))
 

@@ -129,11 +129,10 @@ class Cluster:
     def _begin_pace(self, address):
         keys = self.scratch / "keys"
         (keys / "allowed").mkdir(parents=True)
-        for owner in ("controller", "node"):
-            run(self.scratch / "bin/pacectl", "keygen", keys / owner, env=self.environment)
+        for name, owner in (("controller", "pace-controller"), ("node", "paced")):
+            run(self.scratch / "bin/pacectl", "keygen", keys / name, "--owner", owner, env=self.environment)
         shutil.copy(keys / "node.public", keys / "allowed/@node.public")
-        run("chown", "-R", "pace:pace", keys)
-        controller = as_user("pace", "pace-controller", "--listen", f"tcp://{address}:0", "--journal", "", "--curve-secret-file",
+        controller = as_user("pace-controller", "pace-controller", "--listen", f"tcp://{address}:0", "--journal", "", "--curve-secret-file",
                              keys / "controller.secret", "--curve-allowed-dir", keys / "allowed")
         self.spawn("controller", *controller)
         self._controller = until("the controller listens", lambda: self._said("controller.out", "listening "))
@@ -146,7 +145,7 @@ class Cluster:
 
     def daemon_command(self, node):
         keys = self.scratch / "keys"
-        return as_user("pace", "paced", "--name", node, "--controller", self._controller, "--data-interface", f"{namespaces.SUBNET}.0/24",
+        return as_user("paced", "paced", "--name", node, "--controller", self._controller, "--data-interface", f"{namespaces.SUBNET}.0/24",
                        "--closed-network", "--gpu", "off", "--curve-server-key-file", keys / "controller.public",
                        "--curve-secret-file", keys / "node.secret")
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/secret_file.h"
 #include "base/unique_fd.h"
 
 namespace pace::control_zmq {
@@ -32,20 +33,22 @@ std::string encode(std::span<const std::byte> bytes) {
     return text.data();
 }
 
-// Reads the file's first line and its mode.
-base::Result<std::string> read_line(const std::string& path, mode_t& ret_mode) {
-    const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid()) return base::make_errno_error(errno, "read key file " + path);
-    struct stat status {};
-    if (fstat(fd.get(), &status) != 0)
-        return base::make_errno_error(errno, "read key file " + path);
+// The first line of an open file.
+base::Result<std::string> first_line(const std::string& path, int fd) {
     std::array<char, 256> text{};
-    const ssize_t got = read(fd.get(), text.data(), text.size());
+    const ssize_t got = read(fd, text.data(), text.size());
     if (got < 0) return base::make_errno_error(errno, "read key file " + path);
-    ret_mode = status.st_mode;
     const std::string_view all(text.data(), static_cast<size_t>(got));
-    const size_t end = all.find_first_of(" \t\r\n");
-    return std::string(all.substr(0, end));
+    return std::string(all.substr(0, all.find_first_of(" \t\r\n")));
+}
+
+base::Result<std::string> public_line(const std::string& path) {
+    const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (fd.valid()) return first_line(path, fd.get());
+    auto error = base::make_errno_error(errno, "read key file " + path);
+    if (error.kind == base::ErrorKind::denied)
+        error.message += fmt::format("; a public key is no secret, run: chmod 644 {}", path);
+    return error;
 }
 
 base::Result<> write_line(const std::string& path, const std::string& line, mode_t mode) {
@@ -58,7 +61,9 @@ base::Result<> write_line(const std::string& path, const std::string& line, mode
     }
     const std::string text = line + "\n";
     const ssize_t written = write(fd.get(), text.data(), text.size());
-    if (written != static_cast<ssize_t>(text.size()) || fsync(fd.get()) != 0) {
+    // A service of another user reads the public key, whatever the mask of modes is here.
+    if (written != static_cast<ssize_t>(text.size()) || fchmod(fd.get(), mode) != 0 ||
+        fsync(fd.get()) != 0) {
         const int error = written < 0 ? errno : ENOSPC;
         unlink(path.c_str());
         return base::make_errno_error(error, "write key file " + path);
@@ -79,8 +84,7 @@ base::Result<PublicKey> PublicKey::parse(std::string_view z85) {
 }
 
 base::Result<PublicKey> PublicKey::read(const std::string& path) {
-    mode_t mode = 0;
-    PACE_TRY_ASSIGN(line, read_line(path, mode));
+    PACE_TRY_ASSIGN(line, public_line(path));
     auto key = parse(line);
     if (!key) return in_file(path, std::move(key).error());
     return key;
@@ -117,14 +121,8 @@ base::Result<SecretKey> SecretKey::parse(std::string_view z85) {
 }
 
 base::Result<SecretKey> SecretKey::read(const std::string& path) {
-    mode_t mode = 0;
-    PACE_TRY_ASSIGN(line, read_line(path, mode));
-    // The group may read: service managers pass credentials in this way.
-    if ((mode & (S_IRWXO | S_IWGRP)) != 0)
-        return base::make_error(base::ErrorKind::denied,
-                                "{} may be read by everyone, or written by its group; "
-                                "run: chmod 600 {}",
-                                path, path);
+    PACE_TRY_ASSIGN(fd, base::open_secret_file("the secret key", path));
+    PACE_TRY_ASSIGN(line, first_line(path, fd.get()));
     auto key = parse(line);
     if (!key) return in_file(path, std::move(key).error());
     return key;

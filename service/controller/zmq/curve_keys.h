@@ -36,6 +36,7 @@ class SecretKey {
   public:
     static base::Result<SecretKey> generate();
     static base::Result<SecretKey> parse(std::string_view z85);
+    // Reads the file, or the credential that systemd passes in its place (base/secret_file.h).
     static base::Result<SecretKey> read(const std::string& path);
 
     SecretKey(const SecretKey&) = default;

@@ -49,6 +49,26 @@ TEST_F(CurveKeys, ASecretIsForItsOwnerOnly) {
     EXPECT_NE(refused.error().message.find("chmod 600"), std::string::npos);
 }
 
+// The services read public keys, and are other users than root, who makes keys.
+TEST_F(CurveKeys, APublicKeyIsForEverybodyWhateverTheMaskIs) {
+    const mode_t before = umask(0077);
+    const auto made = generate_key_pair(folder_ + "/controller");
+    umask(before);
+    ASSERT_TRUE(made) << made.error().message;
+    struct stat status {};
+    ASSERT_EQ(stat((folder_ + "/controller.public").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0644U);
+}
+
+TEST_F(CurveKeys, ASecretIsReadFromSystemdsCredential) {
+    ASSERT_TRUE(generate_key_pair(folder_ + "/paced"));
+    setenv("CREDENTIALS_DIRECTORY", folder_.c_str(), 1);
+    const auto secret = SecretKey::read("/nonexistent/paced.secret");
+    unsetenv("CREDENTIALS_DIRECTORY");
+    ASSERT_TRUE(secret) << secret.error().message;
+    EXPECT_EQ(secret->public_key(), *PublicKey::read(folder_ + "/paced.public"));
+}
+
 TEST_F(CurveKeys, KeysAreNeverReplaced) {
     const std::string prefix = folder_ + "/controller";
     ASSERT_TRUE(generate_key_pair(prefix));

@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 from bundle_test import Program, run
 
 SKIPPED = 77
-USER = 64010
+USER, CONTROLLER = 64010, 64011
 TOOLS = ("buildah", "patchelf", "zstd")
 
 
@@ -76,6 +76,8 @@ class Image(unittest.TestCase):
         # What the services may write is theirs, and nothing else is.
         writable = {str(path.relative_to(root)) for path in root.rglob("*") if path.lstat().st_uid == USER}
         self.assertEqual(writable, {"run/pace", "var/lib/pace"})
+        writable = {str(path.relative_to(root)) for path in root.rglob("*") if path.lstat().st_uid == CONTROLLER}
+        self.assertEqual(writable, {"var/lib/pace-controller"})
 
     def test_every_program_finds_its_libraries(self):
         for program in ("paced", "pace-controller", "pacectl", "pace-sim"):

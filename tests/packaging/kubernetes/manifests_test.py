@@ -111,15 +111,19 @@ class Manifests(unittest.TestCase):
             self.assertLess(amount(settings(text)[name]), limit)
 
     def test_all_have_limits_and_the_images_user(self):
-        user = int(re.search(r"^user=(\d+)$", (ROOT / "packaging/image/make").read_text(encoding="utf-8"), re.MULTILINE)[1])
+        image = (ROOT / "packaging/image/make").read_text(encoding="utf-8")
+        users = {program: int(re.search(rf"^{name}=(\d+)$", image, re.MULTILINE)[1])
+                 for program, name in (("paced", "user"), ("pace-controller", "controller"))}
+        sockets = users["paced"]
         version = re.search(r"project\(pace VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
         for program in PROGRAMS:
             pod = pod_of(program)
             context, container = pod["securityContext"], pod["containers"][0]
-            self.assertEqual((context["runAsUser"], context["fsGroup"], context["runAsNonRoot"]), (user, user, True))
+            self.assertEqual((context["runAsUser"], context["runAsGroup"], context["runAsNonRoot"]), (users[program], users[program], True))
+            self.assertNotEqual(context["fsGroup"], sockets, "trainers are in the group of the socket, and may have no keys")
             self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
             self.assertEqual(container["image"], f"registry.example/pace:{version}")
-        self.assertEqual(pod_of("trainer")["securityContext"]["supplementalGroups"], [user])
+        self.assertEqual(pod_of("trainer")["securityContext"]["supplementalGroups"], [sockets])
         for _, pod in pods():
             for container in pod.get("initContainers", []) + pod["containers"]:
                 self.assertIn("memory", container["resources"]["limits"])

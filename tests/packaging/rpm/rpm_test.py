@@ -115,9 +115,11 @@ class Installed(Packages):
         cls.root.rpm("-i", "--nodeps", *cls.files)
 
     def test_1_scriptlets_have_made_user_folders_and_services(self):
-        said = run(*self.root.inside("getent", "passwd", "pace"))
-        self.assertIn(":/var/lib/pace:", said)
-        self.assertEqual(run(*self.root.inside("stat", "--format=%U %G %a", "/etc/pace/keys")), "root pace 750\n")
+        for user, home in (("paced", "/var/lib/pace"), ("pace-controller", "/var/lib/pace-controller")):
+            self.assertIn(f":{home}:", run(*self.root.inside("getent", "passwd", user)))
+        self.assertIn(":paced\n", run(*self.root.inside("getent", "group", "pace")))
+        for folder in ("/etc/pace/keys", "/etc/pace/keys/allowed"):
+            self.assertEqual(run(*self.root.inside("stat", "--format=%U %G %a", folder)), "root root 755\n")
         for service in ("paced", "pace-controller"):
             result = subprocess.run(self.root.inside("systemctl", "is-enabled", service), check=False, capture_output=True, text=True)
             self.assertIn(result.stdout, ("enabled\n", "disabled\n"), result.stderr)
@@ -130,7 +132,7 @@ class Installed(Packages):
             daemons = [stack.enter_context(self.program(
                 "paced", "ready", "--socket", f"/tmp/{node}.sock", "--name", node, "--gpu", "off", "--controller", controller.said,
                 "--data-interface", "lo", "--http-listen", "127.0.0.1:0")) for node in ("first", "second")]
-            trainers = [subprocess.Popen(self.root.inside("/tmp/trainer", f"unix:/tmp/{node}.sock", rank, 2, user="pace"), stdout=subprocess.PIPE)
+            trainers = [subprocess.Popen(self.root.inside("/tmp/trainer", f"unix:/tmp/{node}.sock", rank, 2, user="paced"), stdout=subprocess.PIPE)
                         for rank, node in enumerate(("first", "second"))]
             for process in trainers:
                 stack.callback(process.kill)
@@ -164,7 +166,7 @@ class Installed(Packages):
         self.assertEqual((self.root.path / "etc/pace/paced.toml.rpmsave").read_text(encoding="ascii"), "name = \"mine\"\n")
 
     def program(self, name, says, *flags):
-        (path, *words) = self.root.inside(f"/usr/sbin/{name}", *flags, user="pace")
+        (path, *words) = self.root.inside(f"/usr/sbin/{name}", *flags, user="paced")
         return Program(shutil.which(path), self.scratch / f"{name}.log", words, says)
 
     def compile_trainer(self):
