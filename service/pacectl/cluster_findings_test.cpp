@@ -282,6 +282,7 @@ TEST_F(Keys, AreGivenToRootUnlessTheDaemonsUserHasThem) {
     const Facts facts = facts_of({"k.secret", 998, 998, 0644, "paced", "paced", false});
     EXPECT_FALSE(is_for_root(facts.keys, facts.keys.folder.secrets.front()));
     EXPECT_TRUE(is_for_root(facts.keys, {"k", 1000, 1000, 0600, "ann", "ann", true}));
+    EXPECT_TRUE(is_for_root(facts.keys, {"k", 0, 999, 0640, "root", "pace", false}));
 }
 
 TEST_F(Keys, ThatOthersMayReadAreAFailureAndAreFixed) {

@@ -102,7 +102,7 @@ std::vector<KeyFile> keys_to_fix(const KeyFacts& keys) {
 }
 
 bool is_for_root(const KeyFacts& keys, const KeyFile& file) {
-    return !is_services(keys, file);
+    return file.uid == 0 || !is_services(keys, file);
 }
 
 }  // namespace pace::pacectl

@@ -16,7 +16,7 @@ import unittest
 import emulator
 import image
 import needs
-from packages import naming_the_controller
+from packages import making_keys, naming_the_controller
 from trainers import FAMILIES, TRAINER, compile_trainer
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -47,8 +47,11 @@ def install_into(root, packages):
         shutil.rmtree(root / folder)
     in_root(root, "useradd", "--create-home", "--groups", "pace", "ann")
     with open(root / "etc/pace/paced.toml", "a", encoding="utf-8") as file:
-        file.write(naming_the_controller(in_root(root, "pace-controller", "--help-config")))
-    (root / "etc/pace/pace-controller.toml").write_text("", encoding="utf-8")
+        file.write(naming_the_controller(in_root(root, "pace-controller", "--help-config")) + 'name = "emulated"\n')
+    for command in (("pacectl", "keygen", "/etc/pace/keys/controller"), *making_keys("emulated")):
+        in_root(root, *command)
+    (root / "etc/pace/pace-controller.toml").write_text(
+        'curve_secret_file = "/etc/pace/keys/controller.secret"\ncurve_allowed_dir = "/etc/pace/keys/allowed"\n', encoding="utf-8")
     for unit in UNITS:
         # A call that is forbidden ends the process, by SIGSYS; otherwise it would only fail.
         drop_in = root / f"etc/systemd/system/{unit}.service.d"

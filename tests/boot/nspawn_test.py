@@ -5,6 +5,7 @@ PACKAGES is a folder of .deb files, SCRATCH one that this makes and removes. The
 this machine cannot run one.
 """
 
+import json
 import pathlib
 import re
 import shutil
@@ -15,7 +16,7 @@ import unittest
 import image
 import needs
 from container import Container, Failed, wait_until
-from packages import naming_the_controller
+from packages import making_keys, naming_the_controller
 from trainers import FAMILIES, TRAINER, Team, compile_trainer, now_ms
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -71,6 +72,8 @@ class Machine(Container):
         file = self.folder / "etc/pace/pace-controller.toml"
         file.unlink(missing_ok=True)
         if with_controller:
+            if not (self.folder / "etc/pace/keys/controller.secret").exists():
+                self.make_keys()
             # The package's own example is good as it is, for one machine.
             (example,) = self.run("sh", "-c", "dpkg --listfiles pace-controller | grep /pace-controller.toml$").split()
             self.run("cp", example, "/etc/pace/pace-controller.toml")
@@ -79,6 +82,11 @@ class Machine(Container):
             self.control("stop", "pace-controller")
         self.control("reset-failed")
         self.control("restart", "paced")
+
+    def make_keys(self):
+        """As docs/deployment.md has it for one machine."""
+        for command in (("pacectl", "keygen", "/etc/pace/keys/controller"), *making_keys(self.run("uname", "-n").strip())):
+            self.run(*command)
 
     def control(self, verb, *units):
         status, said = self.run("systemctl", verb, *units, check=False)
@@ -135,13 +143,18 @@ class InstalledTest(unittest.TestCase):
         """A node more, as strictly held as the first, to which data goes by UCX: its endpoint."""
         machine = self.machine
         unit = machine.run("systemctl", "cat", "paced").replace("Directory=pace\n", "Directory=pace-second\n")
-        unit = re.sub(r"^(ExecStart=.*)$", r"\1 --config /etc/pace/second.toml", unit, flags=re.MULTILINE)
+        # Its key has a name of its own, which the unit is told.
+        unit = re.sub(r"^(ExecStart=.*)$", r"\1 --config /etc/pace/second.toml\nLoadCredential=second.secret:/etc/pace/keys/second.secret",
+                      unit, flags=re.MULTILINE)
+        for command in making_keys("second", "second"):
+            machine.run(*command)
         (machine.folder / "etc/systemd/system/paced-second.service").write_text(unit, encoding="utf-8")
         self.addCleanup(machine.run, "rm", "-r", "/etc/systemd/system/paced-second.service", "/etc/pace/second.toml",
-                        "/var/lib/pace-second")
+                        "/var/lib/pace-second", "/etc/pace/keys/second.secret", "/etc/pace/keys/second.public",
+                        "/etc/pace/keys/allowed/second.public")
         self.addCleanup(machine.control, "stop", "paced-second")
         (machine.folder / "etc/pace/second.toml").write_text(
-            naming_the_controller(machine.run("pace-controller", "--help-config")) + 'name = "second"\n'
+            naming_the_controller(machine.run("pace-controller", "--help-config"), "second") + 'name = "second"\n'
             'socket = "/run/pace-second/paced.sock"\ncheckpoints = "/var/lib/pace-second/checkpoints"\n', encoding="utf-8")
         machine.control("daemon-reload")
         machine.control("start", "paced-second")
@@ -178,6 +191,51 @@ class InstalledTest(unittest.TestCase):
         self.team(steps=200).finish()
         self.assertRegex(self.machine.run("pacectl", "doctor", user="ann", check=False)[1], "controller .*tcp://.* answers")
 
+    def test_trainers_read_no_secret_and_each_service_only_its_own(self):
+        machine = self.machine
+        machine.serve(with_controller=True)
+        owners = {"paced": "paced.secret", "pace-controller": "controller.secret"}
+        for user, secret in owners.items():
+            self.assertEqual(machine.run("ps", "-o", "user:20=", "-p", machine.main_pid(user)).strip(), user)
+            self.assertEqual(machine.run("stat", "--format=%U:%G %a", f"/etc/pace/keys/{secret}").strip(), "root:root 600")
+            self.assertIn(secret, machine.run("ls", f"/run/credentials/{user}.service"))
+        for user in ("ann", "bob", *owners):
+            for unit, secret in owners.items():
+                self.assertNotEqual(machine.run("cat", f"/etc/pace/keys/{secret}", user=user, check=False)[0], 0, (user, secret))
+                self.assertEqual(machine.run("ls", f"/run/credentials/{unit}.service", user=user, check=False)[0] == 0, user == unit)
+                self.assertEqual(machine.run("ls", f"/var/lib/{machine.property(unit, 'StateDirectory')}", user=user, check=False)[0] == 0,
+                                 user == unit)
+        self.assertRegex(machine.run("pacectl", "doctor", check=False)[1], "ok +keys .*2 secret keys")
+
+    def test_a_local_user_does_not_attach(self):
+        machine = self.machine
+        machine.serve(with_controller=True)
+        machine.run("pacectl", "keygen", "/tmp/bob", user="bob")
+        self.addCleanup(machine.run, "rm", "/tmp/bob.secret", "/tmp/bob.public")
+        flags = naming_the_controller(machine.run("pace-controller", "--help-config")).replace("/etc/pace/keys/paced", "/tmp/bob")
+        (machine.folder / "tmp/bob.toml").write_text(flags, encoding="utf-8")
+        self.addCleanup(machine.run, "rm", "/tmp/bob.toml")
+        log = self.logs / "bob.log"
+        with open(log, "wb") as output:
+            daemon = machine.start("paced", "--config", "/tmp/bob.toml", "--name", "bob", "--socket", "/tmp/bob.sock", "--socket-group", "",
+                                   user="bob", stdout=output, stderr=output)
+        self.addCleanup(daemon.wait, 10)
+        self.addCleanup(machine.run, "pkill", "--exact", "--euid", "bob", "paced")
+        wait_until(lambda: "does not let the key of" in log.read_text(errors="replace"), 30, "bob's daemon kept out")
+        self.assertNotIn("bob", [node["name"] for node in json.loads(machine.run("pacectl", "status", "--json"))["nodes"]])
+
+    def test_a_journal_of_1_0_is_taken_over(self):
+        machine = self.machine
+        machine.serve(with_controller=True)
+        machine.control("stop", *UNITS)
+        machine.run("mv", "/var/lib/pace-controller/controller.journal", "/var/lib/pace/controller.journal")
+        machine.run("rm", "-r", "/var/lib/pace-controller")
+        machine.install()
+        machine.serve(with_controller=True)
+        self.assertEqual(machine.run("stat", "--format=%U %a", "/var/lib/pace-controller/controller.journal").strip(), "pace-controller 600")
+        self.assertFalse((machine.folder / "var/lib/pace/controller.journal").exists())
+        self.team(steps=20).finish()
+
     def test_every_program_has_its_name(self):
         self.machine.serve(with_controller=True)
         for unit in UNITS:
@@ -205,10 +263,10 @@ class InstalledTest(unittest.TestCase):
         # The next test writes the configuration anew.
         with open(machine.folder / "etc/pace/paced.toml", "a", encoding="utf-8") as file:
             file.write('socket_group = "research"\n')
-        self.drop_in("paced", "Group=research", "SupplementaryGroups=pace")
+        self.drop_in("paced", "Group=research")
         self.addCleanup(machine.control, "stop", "paced")
         machine.control("restart", "paced")
-        self.assertEqual(machine.run("stat", "--format=%U:%G %a", "/run/pace/paced.sock").strip(), "pace:research 660")
+        self.assertEqual(machine.run("stat", "--format=%U:%G %a", "/run/pace/paced.sock").strip(), "paced:research 660")
         self.team(user="carl", steps=20).finish()
         self.assertIn("PACE_E_DENIED", machine.run(TRAINER, "strangers", SMALL, 0, 1, 1, user="ann", check=False)[1])
 
@@ -256,15 +314,17 @@ class InstalledTest(unittest.TestCase):
         machine = self.machine
         machine.serve(with_controller=True)
         machine.control("stop", *UNITS)
-        machine.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=0700,uid=pace,gid=pace", "tmpfs", "/var/lib/pace")
-        self.addCleanup(machine.run, "umount", "--lazy", "/var/lib/pace")
+        for user, group, folder in (("paced", "pace", "/var/lib/pace"), ("pace-controller", "pace-controller", "/var/lib/pace-controller")):
+            machine.run("mount", "-t", "tmpfs", "-o", f"size=1m,mode=0700,uid={user},gid={group}", "tmpfs", folder)
+            self.addCleanup(machine.run, "umount", "--lazy", folder)
         self.addCleanup(machine.control, "stop", *UNITS)
         machine.control("start", *UNITS)
         since = machine.cursor()
         served, other = self.team("ssp"), self.team(SMALL)
         for team in (served, other):
             team.all_train()
-        machine.run("sh", "-c", "cat /dev/zero >/var/lib/pace/filler || true")
+        for folder in ("/var/lib/pace", "/var/lib/pace-controller"):
+            machine.run("sh", "-c", f"cat /dev/zero >{folder}/filler || true")
         moment = now_ms()
         told = wait_until(lambda: re.search(r".*the checkpoint at position .* failed.*", machine.journal("pace-controller", since)), 30,
                           "told that no checkpoint can be written")
@@ -273,7 +333,7 @@ class InstalledTest(unittest.TestCase):
         self.assertTrue(machine.are_active(*UNITS))
         # The controller's journal has room in reserve.
         self.team(SMALL, steps=50).finish()
-        machine.run("rm", "/var/lib/pace/filler")
+        machine.run("rm", "/var/lib/pace/filler", "/var/lib/pace-controller/filler")
         self.team(SMALL, steps=50).finish()
         checkpoints = "find /var/lib/pace -type f -newer /var/lib/pace/mark | grep checkpoints"
         machine.run("touch", "/var/lib/pace/mark")
@@ -323,7 +383,6 @@ class RemovedTest(unittest.TestCase):
             machine.install()
             machine.run("usermod", "--append", "--groups", "pace", "ann")
             machine.serve(with_controller=True)
-            machine.run("pacectl", "keygen", "/etc/pace/keys/controller")
             with Team(machine, Run.scratch, "ssp", steps=200) as team:
                 team.finish()
             names = [name for name in Run.packages.installed()]

@@ -67,6 +67,13 @@ class Packages:
         return Packages(folder)
 
 
-def naming_the_controller(help_text):
-    """The line of a daemon's configuration that names a controller of its own machine, from what `pace-controller --help-config` says."""
-    return f'controller = "{re.search(r"tcp://127[.0-9]+:[0-9]+", help_text).group(0)}"\n'
+def naming_the_controller(help_text, key="paced"):
+    """The lines of a daemon's configuration that name a controller of its own machine, from what `pace-controller --help-config` says."""
+    return (f'controller = "{re.search(r"tcp://127[.0-9]+:[0-9]+", help_text).group(0)}"\n'
+            'curve_server_key_file = "/etc/pace/keys/controller.public"\n'
+            f'curve_secret_file = "/etc/pace/keys/{key}.secret"\n')
+
+
+def making_keys(node, key="paced"):
+    """The commands that make a node's pair and let the controller know it."""
+    return (("pacectl", "keygen", f"/etc/pace/keys/{key}"), ("pacectl", "key", "add", node, f"/etc/pace/keys/{key}.public"))
