@@ -30,11 +30,11 @@ class ServiceUsers:
         machine.run("pacectl", "keygen", "/tmp/bob", user="bob")
         self.addCleanup(machine.run, "rm", "/tmp/bob.secret", "/tmp/bob.public")
         flags = naming_the_controller(machine.run("pace-controller", "--help-config")).replace("/etc/pace/keys/paced", "/tmp/bob")
-        (machine.folder / "tmp/bob.toml").write_text(flags, encoding="utf-8")
-        self.addCleanup(machine.run, "rm", "/tmp/bob.toml")
+        (machine.folder / "etc/pace/bob.toml").write_text(flags, encoding="utf-8")
+        self.addCleanup(machine.run, "rm", "/etc/pace/bob.toml")
         log = self.logs / "bob.log"
         with open(log, "wb") as output:
-            daemon = machine.start("paced", "--config", "/tmp/bob.toml", "--name", "bob", "--socket", "/tmp/bob.sock", "--socket-group", "",
+            daemon = machine.start("paced", "--config", "/etc/pace/bob.toml", "--name", "bob", "--socket", "/tmp/bob.sock", "--socket-group", "",
                                    user="bob", stdout=output, stderr=output)
         self.addCleanup(daemon.wait, 10)
         self.addCleanup(machine.run, "pkill", "--exact", "--euid", "bob", "paced")
