@@ -125,7 +125,7 @@ TEST_F(ControllerLinkReasonsTest, TheKeyFileIsNotThere) {
     std::filesystem::remove(folder_ + "/node.secret");
     const TestDaemon daemon(*loop_, keyed("controller", "node"));
     EXPECT_EQ(daemon.link, nullptr);
-    expect_words(daemon.error.message, "read key file " + folder_ + "/node.secret");
+    expect_words(daemon.error.message, "open the secret key " + folder_ + "/node.secret");
 }
 
 TEST_F(ControllerLinkReasonsTest, TheNameIsTaken) {
