@@ -6,7 +6,6 @@
 
 #include "base/training_events.h"
 #include "daemon/families/rounds/round_plan.h"
-#include "daemon/families/rounds/told_round.h"
 #include "daemon/sparse/chosen.h"
 
 namespace pace::daemon {
@@ -115,11 +114,21 @@ void MissedRound::fetch_told(NodeId donor) {
         });
 }
 
+// Where nobody here has called, the donor alone says how large the sum is.
+Result<> MissedRound::check_size(const ToldRound& told) const {
+    if (!told.terms) return {};
+    const auto fits =
+        job_.payer().accounts->check_possible(told.terms->layout.bytes(), "the result of a round");
+    if (fits) return {};
+    return base::make_error(ErrorKind::corrupt, "{}", fits.error().message);
+}
+
 void MissedRound::told(NodeId donor, const Result<>& result, const Scratch& memory) {
     if (!result) return failed(result.error());
     const partial::Roster roster = sequence_.round_view().roster();
     auto read = read_told_round(roster, {memory.data(), told_round_bytes(roster)});
     if (!read) return failed(read.error());
+    if (const auto fits = check_size(*read); !fits) return failed(fits.error());
     if (read->terms && !partial_->terms()) partial_->agree(std::move(*read->terms));
     if (sequence_.stopped()) return port_.go_on();
     switch (read->outcome.verdict) {

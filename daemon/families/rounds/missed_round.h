@@ -16,6 +16,7 @@
 #include "daemon/families/rounds/partial_rounds.h"
 #include "daemon/families/rounds/round_port.h"
 #include "daemon/families/rounds/sequence.h"
+#include "daemon/families/rounds/told_round.h"
 #include "daemon/members/job_state.h"
 
 namespace pace::daemon {
@@ -58,6 +59,7 @@ class MissedRound {
     void run(Exchange::Plan plan, Scratch memory, Fetched fetched);
     void fetch_told(NodeId donor);
     void told(NodeId donor, const base::Result<>& result, const Scratch& memory);
+    base::Result<> check_size(const ToldRound& told) const;
     void fetch_sum(NodeId donor, const partial::RoundOutcome& outcome);
     void failed(const base::Error& error);
 

@@ -122,6 +122,20 @@ TEST_F(MissedQuorum, WithASumOfOtherBuffersAreLost) {
     EXPECT_EQ(job_->rounds().completed(), 1U);
 }
 
+TEST_F(MissedQuorum, WithASumThatIsLargerThanAnyOfTheirUserAreLostAndTakeNoMemory) {
+    services_.accounts = Accounts::create({.user_bytes_max = uint64_t{1} << 30U});
+    commit_behind(kNextEpoch, false);
+    ToldRound round;
+    round.outcome = {partial::Verdict::sum, {{kTheirs, 0}}, 1, {}};
+    round.terms =
+        partial::Terms{collectives::Layout({{protocol::DType::f32, uint64_t{1} << 29U}}), false};
+    const std::string log = log_of([&] { give_told(write(round, roster())); });
+    EXPECT_NE(log.find("a round is lost here"), std::string::npos) << log;
+    EXPECT_LT(services_.accounts->bytes_used(), uint64_t{1} << 20U);
+    expect_untouched();
+    EXPECT_EQ(job_->rounds().completed(), 1U);
+}
+
 TEST_F(MissedQuorum, OfWhichTheDonorKnowsNothingAreLost) {
     other_job_->invalidate(base::make_error(ErrorKind::aborted, "it was silent"));
     commit_behind(kNextEpoch, true);
