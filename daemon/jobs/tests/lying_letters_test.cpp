@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/jobs/tests/served_job_fixture.h"
+#include "daemon/runtime/exchange_number.h"
 #include "daemon/server/checkpoint_folder.h"
 #include "daemon/server/test_folder.h"
 
@@ -80,6 +81,26 @@ class LyingLetters : public ServedJob {
     std::unique_ptr<transports::MemoryTransport> third_transport_ = network_.create();
     bool has_log_ = false;
 };
+
+// It knows the job's token, and sends under the number of another node's letters.
+TEST_F(LyingLetters, OfANodeThatIsNotInTheViewAreNotHeard) {
+    view_.members.pop_back();
+    view_.shards.pop_back();
+    begin();
+    const uint64_t number = exchange_number(kServedToken, ExchangeKind::mail, view_.epoch,
+                                            uint64_t{kSelf} << 32U | kOther);
+    const server::LetterHead head = server::write_head(
+        {.kind = LetterKind::update, .shard = kOurShard, .rank = kTheirRank, .generation = 1});
+    const auto us = third_transport_->connect(transport_->address());
+    ASSERT_TRUE(us);
+    third_transport_->send(*us, {number, 0, 0}, head, [](const base::Result<>&) {});
+    all_arrives();
+    EXPECT_EQ(transport_->counters().messages_unexpected, 1U) << "nobody asks for it";
+    EXPECT_EQ(counters_.letters_refused, 0U);
+    EXPECT_TRUE(take_letters().empty());
+    lie({.kind = LetterKind::update, .shard = kOurShard, .rank = kTheirRank}, kHalf);
+    EXPECT_EQ(take_letters().size(), 1U) << "the other node's letter is heard as ever";
+}
 
 // The update of the third node's shard would be lost, and the model with it.
 TEST_F(LyingLetters, HeldIsSaidByTheShardsNodeAlone) {
