@@ -1028,7 +1028,12 @@ typedef struct pace_broadcast_options {
  * first round, it waits for all workers as usual. If no other worker is there, the newcomer keeps
  * what it has. In the server family, the buffers that everyone gets become the model, and a
  * newcomer's first broadcast gives it the model. When the model is that of a checkpoint again
- * (pace_checkpoint), any worker's broadcast gives it the model. */
+ * (pace_checkpoint), any worker's broadcast gives it the model.
+ *
+ * The root may have left or died. The others wait 5 s for it to be back if there is no model yet;
+ * else, and after that time, their calls fail with E_REFUSED at their end. A root that is lost in
+ * the midst of a broadcast has given its buffers to all others or to none. After E_REFUSED the
+ * buffers are as they were: call again once the root is back, or name another one. */
 PACE_API pace_status pace_broadcast(pace_session* session, const pace_slice* slices, size_t count,
                                     const pace_broadcast_options* options,
                                     pace_request* ret_request, pace_error* error);

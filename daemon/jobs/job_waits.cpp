@@ -39,10 +39,10 @@ std::string Job::awaited_by(const Worker& worker) const {
     }
     switch (worker.state) {
         case State::waiting:
-            return rounds_.awaited();
+            return rounds_.awaited(worker);
         case State::moving:
             return worker.head().verb == Verb::average ? groups_.awaited(worker)
-                                                       : rounds_.awaited();
+                                                       : rounds_.awaited(worker);
         case State::ready:
             return groups_.awaited(worker);
         case State::adopting:

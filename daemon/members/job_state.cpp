@@ -97,6 +97,19 @@ std::string JobState::not_called(const std::vector<control::Rank>& ranks) {
         ranks.size() == 1 ? "has" : "have");
 }
 
+bool JobState::lacks_root(const Request& request) const {
+    return request.verb == protocol::Verb::broadcast && !view.contains(request.root);
+}
+
+base::Duration JobState::left_for_root(const Request& request) {
+    const std::chrono::nanoseconds waited(base::now_ns() - request.submitted_ns);
+    return std::max<base::Duration>(kRootWait - waited, base::Duration{});
+}
+
+std::string JobState::root_to_come(const Request& request) {
+    return fmt::format("worker {} to come back, the root of this pace_broadcast", request.root);
+}
+
 std::string JobState::cut_off() const {
     for (const NodeId node : view.nodes())
         if (services.peers.is_cut(node))

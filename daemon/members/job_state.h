@@ -1,12 +1,14 @@
 // JobState: what this node knows of a job, shared by the job's rounds, groups and adoptions.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "daemon/collectives/layout.h"
 #include "daemon/control/messages.h"
 #include "daemon/members/job_port.h"
@@ -51,6 +53,10 @@ struct InitialModel {
     bool is_coming = false;  // something writes to the memory
 };
 
+// How long a broadcast that gives a job its model waits for a root that is away. A guess: the time
+// that daemons, and the trainers' sessions, take to come back.
+inline constexpr base::Duration kRootWait = std::chrono::seconds(5);
+
 struct JobState {
     JobState(Services& all_services, JobPort& job_port, control::JobOptions job_options,
              uint32_t user)
@@ -92,6 +98,12 @@ struct JobState {
     std::string cut_off() const;
     // The job's user, who pays for what the job has here.
     Payer payer() const { return {services.accounts, uid}; }
+    // Whether the request is a broadcast whose root is no member of the view.
+    bool lacks_root(const Request& request) const;
+    // For how much longer such a request may wait for its root; 0: no longer.
+    static base::Duration left_for_root(const Request& request);
+    // "worker 0 to come back, the root of this pace_broadcast".
+    static std::string root_to_come(const Request& request);
     // This node's members of the view, by rank; empty if one of them has no worker here.
     std::vector<WorkerPtr> local_members() const;
 

@@ -94,6 +94,18 @@ TEST_P(WorldTest, ATrainerMayDieOrFreezeAtEachStepOfACall) {
             expect_sound(point_with_clients(kind, point, 23));
 }
 
+// One of the four joins is that of the first broadcast's root. The others' broadcasts end until it
+// is back, and the job then gets its first model.
+TEST_P(WorldTest, ARootThatIsLostBeforeTheFirstBroadcastBeginsTheJobWhenItIsBack) {
+    for (const FaultKind kind :
+         {FaultKind::trainer_leaves, FaultKind::trainer_dies, FaultKind::daemon_dies})
+        for (uint32_t join = 1; join <= 4; ++join) {
+            Plan plan = plan_of_point(3, GetParam(), kind, "after WorkerJoin", join);
+            plan.faulty = milliseconds(1000);
+            expect_sound(plan);
+        }
+}
+
 TEST_P(WorldTest, SurvivesASeedWithManyWorkers) {
     if (base::kSanitized) GTEST_SKIP() << "sanitizers see the same code in small worlds";
     expect_sound(plan_of(1, GetParam(), 24));

@@ -26,12 +26,8 @@ void FullRound::try_begin() {
         fail(members, unlike_calls(*members.front(), *unlike));
         return;
     }
-    if (first.verb == Verb::broadcast && !job_.view.contains(first.root)) {
-        fail(members, base::make_error(ErrorKind::invalid,
-                                       "root {} is not a member of the job now; name one that is",
-                                       first.root));
-        return;
-    }
+    // Rounds ends such calls.
+    if (job_.lacks_root(first)) return;
     if (first.verb == Verb::reduce && !compression_.residuals().is_ready()) return;
     sequence_.begin();
     Exchange::Plan plan = plan_round(job_, sequence_.completed(), members);
@@ -260,7 +256,10 @@ void FullRound::lose(const Exchange& fetch, const Workers& members) {
 
 // The other nodes hear that this one takes no part in the round.
 void FullRound::fail(const Workers& members, const base::Error& error) {
-    send_poison(job_.services, round_number(job_, sequence_.completed()), job_.view.nodes());
+    const uint64_t number = round_number(job_, sequence_.completed());
+    send_poison(job_.services, number, job_.view.nodes());
+    // The other nodes may have failed on their own, and say the same.
+    job_.services.transport.close_exchange(number);
     end_without_result(members, error);
 }
 

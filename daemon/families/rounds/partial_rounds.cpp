@@ -223,6 +223,8 @@ void PartialRounds::count_calls(const std::vector<WorkerPtr>& members) {
         const std::shared_ptr<PartialRun> run = run_;
         if (!run) return;
         if (worker->state != Worker::State::waiting) continue;
+        // A broadcast that waits for its root is no call yet.
+        if (job_.lacks_root(worker->head())) continue;
         if (worker->head().verb != Verb::reduce) {
             run->round().waits(worker->rank);
         } else if (worker->handed_in) {

@@ -1,5 +1,6 @@
 #include "daemon/families/rounds/rounds.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/control/controller.h"
@@ -72,11 +73,41 @@ std::optional<uint64_t> Rounds::model_round(const Worker& worker) const {
 
 void Rounds::try_start() {
     if (is_busy() || !sequence_.may_begin()) return;
+    look_for_roots();
     if (partial_ && !sequence_.is_for_everyone()) {
         partial_->open();
     } else {
         full_.try_begin();
     }
+}
+
+// A broadcast whose root is no member of the view cannot begin. Before there is a model, it waits a
+// while for the root to come back. Then it ends, and no round is counted: other nodes may see the
+// call in a view that has the root, and a root that comes back would be taken for a worker that
+// lacks that round.
+void Rounds::look_for_roots() {
+    std::vector<WorkerPtr> rootless;
+    base::Duration next{};
+    for (const auto& [rank, worker] : job_.workers) {
+        const bool waits = worker->state == Worker::State::waiting && !worker->newcomer;
+        if (!waits || !job_.lacks_root(worker->head())) continue;
+        const base::Duration left = JobState::left_for_root(worker->head());
+        if (sequence_.completed() != 0 || left <= base::Duration{}) {
+            rootless.push_back(worker);
+        } else {
+            next = next == base::Duration{} ? left : std::min(next, left);
+        }
+    }
+    root_timer_ = {};
+    if (next > base::Duration{})
+        root_timer_ = job_.services.loop.run_after(next, [this] { try_start(); });
+    for (const WorkerPtr& worker : rootless)
+        job_.end_head(worker, failed(base::make_error(
+                                  ErrorKind::invalid,
+                                  "root {} is not a member of the job now: its worker has left or "
+                                  "died, or is not back yet; call again once it is back, or name "
+                                  "a root that is a member",
+                                  worker->head().root)));
 }
 
 void Rounds::go_on() {
@@ -95,8 +126,10 @@ void Rounds::stop(const base::Error& error) {
     if (exchange()) exchange()->abort(error);
 }
 
-std::string Rounds::awaited() const {
+std::string Rounds::awaited(const Worker& caller) const {
     if (stopped()) return "the job's membership to have changed";
+    if (caller.state == Worker::State::waiting && job_.lacks_root(caller.head()))
+        return JobState::root_to_come(caller.head());
     if (job_.view.epoch != 0 && sequence_.waits())
         return "another view of the job, since a round has failed in this one (the log says why)";
     std::vector<control::Rank> missing;

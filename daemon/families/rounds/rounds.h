@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/timer.h"
 #include "daemon/families/rounds/compression.h"
 #include "daemon/families/rounds/full_round.h"
 #include "daemon/families/rounds/last_result.h"
@@ -95,8 +96,8 @@ class Rounds final : private MissedRound::Port {
     }
 
     bool is_exchanging() const { return is_busy() || is_partial_under_way(); }
-    // In words, whom the next round, or the one under way, waits for.
-    std::string awaited() const;
+    // In words, whom the caller waits for: whom the next round, or the one under way, lacks.
+    std::string awaited(const Worker& caller) const;
     uint64_t completed() const { return sequence_.completed(); }
     bool stopped() const { return sequence_.stopped(); }
     uint64_t preparing() const { return sequence_.preparing(); }
@@ -116,6 +117,7 @@ class Rounds final : private MissedRound::Port {
     }
     bool is_busy() const { return exchange() || (partial_ && partial_->is_delivering()); }
     bool is_partial_under_way() const { return partial_ && partial_->rounds().under_way(); }
+    void look_for_roots();
     void answer_prepare();
     void send_prepared();
     void end_suspended();
@@ -128,6 +130,7 @@ class Rounds final : private MissedRound::Port {
     std::unique_ptr<PartialDelivery> partial_;  // null unless the job has partial rounds
     FullRound full_;
     MissedRound missed_;
+    base::Timer root_timer_;  // until the first broadcast has waited long enough for its root
 };
 
 }  // namespace pace::daemon

@@ -17,8 +17,6 @@ using protocol::Verb;
 namespace {
 
 constexpr const char* kCanceled = "canceled before it had begun";
-// A guess: the time that daemons, and the trainers' sessions, take to come back.
-constexpr base::Duration kRootWait = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -67,11 +65,8 @@ bool PullCalls::leave_pull(Worker& worker) {
 
 bool PullCalls::awaits_root(const Worker& worker) const {
     const Request& request = worker.head();
-    if (!standings_.is_lost() || request.verb != Verb::broadcast ||
-        job_.view.contains(request.root))
-        return false;
-    const uint64_t waited_ns = base::now_ns() - request.submitted_ns;
-    return std::chrono::nanoseconds(waited_ns) < kRootWait;
+    return standings_.is_lost() && job_.lacks_root(request) &&
+           JobState::left_for_root(request) > base::Duration{};
 }
 
 void PullCalls::look_again() {
@@ -240,8 +235,7 @@ std::string PullCalls::slow_workers(uint64_t clock) const {
 
 std::string PullCalls::awaited(const Worker& worker) const {
     const Request& request = worker.head();
-    if (awaits_root(worker))
-        return fmt::format("worker {} to come back, the root of this pace_broadcast", request.root);
+    if (awaits_root(worker)) return JobState::root_to_come(request);
     if (standings_.is_lost()) return "a pace_broadcast of all, which gives the job a model";
     if (!standings_.has_view()) return "a view of the job in which nodes keep its model";
     if (pulls_.is_writing(worker.rank)) return "the model to be written to its buffers";

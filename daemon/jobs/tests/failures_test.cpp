@@ -2,6 +2,8 @@
 // of what others have sent for it.
 #include <string>
 
+#include "daemon/exchange/exchange.h"
+#include "daemon/families/rounds/round_plan.h"
 #include "daemon/jobs/tests/two_nodes_fixture.h"
 
 namespace pace::daemon {
@@ -142,6 +144,31 @@ TEST_F(Failures, OfGroupsThatAreRefusedHereLeaveNothingOfWhatOthersSend) {
         ASSERT_TRUE(until([this] { return !other_job_->is_exchanging(); }));
         all_arrives();
         ASSERT_EQ(unexpected(), 0U) << "after group " << group;
+    }
+}
+
+// Workers of this node disagree, and so do those of the other. Each node tells the other.
+TEST_F(Failures, OfCallsThatDisagreeOnBothNodesLeaveNothingOfWhatTheOtherSays) {
+    open(in_pairs(control::Policy::all_reduce));
+    const WorkerPtr second = new_worker(2);
+    job_->add(second);
+    control::CommitView view;
+    view.epoch = 1;
+    view.members = {{kTheirs, kOther, 0, 0}, {kOurs, kSelf, 0, 0}, {2, kSelf, 0, 0}};
+    job_->commit(view);
+    for (uint64_t round = 0; round < 20; ++round) {
+        ASSERT_EQ(job_->rounds().completed(), round);
+        const bool is_told_before = round % 2 == 0;
+        const auto tell = [&] {
+            send_poison(other_services_, round_number(job_->state(), round), {kSelf});
+            all_arrives();
+        };
+        if (is_told_before) tell();
+        const uint64_t id = call(Verb::reduce, buffer_);
+        call(*job_, second, Verb::broadcast, other_buffer_);
+        ASSERT_TRUE(port_.ended(id));
+        if (!is_told_before) tell();
+        ASSERT_EQ(unexpected(), 0U) << "after round " << round;
     }
 }
 
