@@ -1025,10 +1025,11 @@ typedef struct pace_broadcast_options {
  * newcomer's first broadcast gives it the buffers of a healthy worker instead, and info.iteration
  * says at which iteration: those of that worker's latest broadcast, or, if it has made none with
  * its daemon, those that it averages. If no worker has any, it ends as E_NOT_FOUND; before the
- * first round, it waits for all workers as usual. If no other worker is there, the newcomer keeps
- * what it has. In the server family, the buffers that everyone gets become the model, and a
- * newcomer's first broadcast gives it the model. When the model is that of a checkpoint again
- * (pace_checkpoint), any worker's broadcast gives it the model.
+ * first round, it waits for all workers as usual. Nor has a worker any whose copies
+ * (PACE_MAY_STAGE) are older than its last pace_reduce, since that did not name them. If no other
+ * worker is there, the newcomer keeps what it has. In the server family, the buffers that everyone
+ * gets become the model, and a newcomer's first broadcast gives it the model. When the model is
+ * that of a checkpoint again (pace_checkpoint), any worker's broadcast gives it the model.
  *
  * The root may have left or died. The others wait 5 s for it to be back if there is no model yet;
  * else, and after that time, their calls fail with E_REFUSED at their end. A root that is lost in

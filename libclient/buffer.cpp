@@ -32,7 +32,7 @@ BufferHandle BufferTable::add(protocol::DType type, uint64_t count, NewBuffer bu
     slot->gpu_memory = std::move(buffer.gpu_memory);
     slot->outside = outside;
     slot->restored = buffer.restored;
-    slot->temporary = buffer.temporary;
+    slot->kind = buffer.kind;
     slot->daemon = buffer.daemon;
     return {stamp_, static_cast<uint32_t>(slot - buffers_.begin()), slot->generation};
 }

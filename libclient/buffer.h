@@ -63,8 +63,7 @@ struct Buffer {
     std::byte* outside = nullptr;
     // The buffer holds the contents of a dead predecessor's buffer.
     bool restored = false;
-    // The buffer is in the host's memory and no successor of this process gets the buffer.
-    bool temporary = false;
+    HostMemory kind = HostMemory::inherited;
     DaemonBuffer daemon;
 
     // The copy and the snapshot exist once the buffer was averaged with local progress kept. `copy`

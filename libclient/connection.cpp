@@ -118,12 +118,13 @@ Error Connection::severed(Error error) {
     return error;
 }
 
-Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count, bool temporary,
+Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count, HostMemory kind,
                                             TimePoint deadline) {
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
     finish_packet(builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, false,
-                                                    0, 0, 0, temporary));
+                                                    0, 0, 0, kind != HostMemory::inherited,
+                                                    kind == HostMemory::copied));
     PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(builder, request, -1, deadline));
     const auto& created = *answer.body<wire::BufferCreated>();
     const uint64_t bytes = count * size_of(type);
@@ -142,7 +143,7 @@ Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count
                      std::move(*memory),
                      nullptr,
                      created.restored(),
-                     temporary};
+                     kind};
 }
 
 Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
@@ -180,11 +181,12 @@ Result<std::vector<std::byte>> Connection::share_events(const Gpu& gpu, TimePoin
 }
 
 Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t count, int memory,
-                                             bool temporary, TimePoint deadline) {
+                                             HostMemory kind, TimePoint deadline) {
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
     finish_packet(builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, true,
-                                                    0, 0, 0, temporary));
+                                                    0, 0, 0, kind != HostMemory::inherited,
+                                                    kind == HostMemory::copied));
     return hand_over(builder, request, memory, deadline);
 }
 

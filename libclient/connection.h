@@ -68,6 +68,13 @@ struct DaemonBuffer {
     uint32_t generation = 0;
 };
 
+// What becomes of a buffer in the host's memory when this process dies, and who writes to it.
+enum class HostMemory : uint8_t {
+    inherited,  // a successor of this process gets the buffer
+    temporary,  // nobody does
+    copied,     // nobody does, and the trainer's own memory is elsewhere
+};
+
 struct NewBuffer {
     DaemonBuffer daemon;
     base::MappedMemfd memory;
@@ -75,8 +82,7 @@ struct NewBuffer {
     std::unique_ptr<GpuMemory> gpu_memory;
     // The buffer was a dead predecessor's and still has its contents.
     bool restored = false;
-    // The buffer is in the host's memory and no successor of this process gets the buffer.
-    bool temporary = false;
+    HostMemory kind = HostMemory::inherited;
 };
 
 enum class Wake { completion, gone, deadline, interrupted };
@@ -97,14 +103,14 @@ class Connection {
     // severs the connection.
     // A temporary buffer is freed when this process dies. The daemon gives the buffer nothing that
     // an earlier process had.
-    base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, bool temporary,
+    base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, HostMemory kind,
                                           base::TimePoint deadline);
     base::Result<NewBuffer> create_buffer(protocol::DType type, uint64_t count, Gpu& gpu,
                                           base::TimePoint deadline);
     // Gives the daemon memory that this process has: memory of the host by its descriptor, or
     // memory of a GPU.
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count, int memory,
-                                           bool temporary, base::TimePoint deadline);
+                                           HostMemory kind, base::TimePoint deadline);
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count,
                                            const GpuMemory& memory, base::TimePoint deadline);
     // Gives the daemon this process's events, once for each device. Returns the daemon's events.

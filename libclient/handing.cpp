@@ -12,8 +12,7 @@ namespace {
 Result<DaemonBuffer> hand_one(Connection& connection, const Handing& buffer, TimePoint deadline) {
     if (buffer.gpu_memory)
         return connection.hand_buffer(buffer.type, buffer.count, *buffer.gpu_memory, deadline);
-    return connection.hand_buffer(buffer.type, buffer.count, buffer.memory, buffer.temporary,
-                                  deadline);
+    return connection.hand_buffer(buffer.type, buffer.count, buffer.memory, buffer.kind, deadline);
 }
 
 }  // namespace
@@ -28,8 +27,7 @@ Result<std::vector<Handing>> buffers_to_hand(const BufferTable& buffers) {
                               "a buffer was on a GPU whose memory goes with the daemon that made "
                               "it; open another session");
         const int memory = buffer.gpu_memory ? -1 : buffer.memory->fd();
-        handings.push_back(
-            {buffer.type, buffer.count, memory, buffer.temporary, buffer.gpu_memory});
+        handings.push_back({buffer.type, buffer.count, memory, buffer.kind, buffer.gpu_memory});
     }
     return handings;
 }

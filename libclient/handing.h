@@ -18,7 +18,7 @@ struct Handing {
     uint64_t count = 0;
     // The descriptor of the host's memory. The buffer table owns the descriptor.
     int memory = -1;
-    bool temporary = false;
+    HostMemory kind = HostMemory::inherited;
     std::shared_ptr<const GpuMemory> gpu_memory;
 };
 

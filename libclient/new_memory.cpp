@@ -65,9 +65,9 @@ Result<NewBuffer> share_memory(Connection& connection, const MemoryRequest& requ
                           fd, memory.error().message);
     // The pages are populated here, at this process's cost. The daemon then finds every page.
     while (!memory->is_populated()) PACE_TRY(memory->populate(base::MappedMemfd::kPieceBytes));
-    PACE_TRY_ASSIGN(
-        daemon, connection.hand_buffer(request.type, request.count, memory->fd(), true, deadline));
-    return NewBuffer{daemon, std::move(*memory), nullptr, false, true};
+    PACE_TRY_ASSIGN(daemon, connection.hand_buffer(request.type, request.count, memory->fd(),
+                                                   HostMemory::temporary, deadline));
+    return NewBuffer{daemon, std::move(*memory), nullptr, false, HostMemory::temporary};
 }
 
 // Gives the daemon memory of the trainer's own on a GPU.
@@ -99,8 +99,10 @@ Result<NewBuffer> make_memory(Connection& connection, const MemoryRequest& reque
     const bool is_shared = request.imported.fd >= 0;
     if (gpu == nullptr) {
         if (is_shared) return share_memory(connection, request, deadline);
-        const bool is_temporary = request.is_outside() || request.imported.is_copy;
-        return connection.create_buffer(request.type, request.count, is_temporary, deadline);
+        HostMemory kind = HostMemory::inherited;
+        if (request.imported.is_copy) kind = HostMemory::temporary;
+        if (request.is_outside()) kind = HostMemory::copied;
+        return connection.create_buffer(request.type, request.count, kind, deadline);
     }
     if (is_shared || request.imported.pointer != nullptr)
         return share_memory(connection, request, *gpu, deadline);

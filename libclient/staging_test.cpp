@@ -103,6 +103,31 @@ TEST_F(StagingTest, ACallTakesTheContentsAndBringsTheResultOfItsSliceAlone) {
     EXPECT_EQ(info.twin_bytes, sizeof(memory_));
 }
 
+// The daemon sees such memory only as it was in the last call that named it.
+TEST_F(StagingTest, EachDaemonIsToldThatTheBufferIsACopy) {
+    make_buffer(*session_);
+    const auto copies = [&] {
+        std::vector<bool> copied;
+        daemon_->with_peer([&](Peer& peer) {
+            for (const auto& [index, buffer] : peer.buffers) copied.push_back(buffer.copied);
+        });
+        return copied;
+    };
+    EXPECT_EQ(copies(), (std::vector<bool>{true, false}));
+    is_holding_ = true;
+    const auto lost = submit({.verb = Verb::sync}, {{handle_, 0, kRest}});
+    ASSERT_TRUE(lost) << lost.error().message;
+    daemon_->settle();
+    daemon_->kill();
+    EXPECT_TRUE(is_gone(wait(*session_, *lost)));
+    daemon_->restart(script());
+    is_holding_ = false;
+    const auto request = submit({.verb = Verb::sync}, {{handle_, 0, kRest}});
+    ASSERT_TRUE(request) << request.error().message;
+    wait(*session_, *request);
+    EXPECT_EQ(copies(), (std::vector<bool>{true, false}));
+}
+
 TEST_F(StagingTest, NothingComesBackBeforeTheRequestIsCollected) {
     is_holding_ = true;
     const auto request = submit({.verb = Verb::sync}, {{handle_, 0, kRest}});

@@ -51,6 +51,7 @@ Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create)
     BufferRequest wanted{
         static_cast<protocol::DType>(create.dtype()), create.count(), create.adopt(), {}};
     wanted.temporary = create.temporary();
+    wanted.copied = create.copied();
     PACE_TRY(check_handle(create, wanted));
     if (create.device() != nullptr) {
         const auto device =
@@ -96,6 +97,7 @@ void finish_memory(NewMemory& memory) {
     buffer->dtype = memory.wanted.dtype;
     buffer->count = memory.wanted.count;
     buffer->temporary = memory.wanted.temporary;
+    buffer->copied = memory.wanted.copied;
     buffer->charge = std::move(memory.paid);
     memory.buffer = buffer;
     if (memory.device == nullptr) return;

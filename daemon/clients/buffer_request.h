@@ -27,6 +27,7 @@ struct BufferRequest {
     uint64_t offset = 0;
     // The buffer neither inherits a former buffer's memory nor outlives this client.
     bool temporary = false;
+    bool copied = false;  // as Buffer::copied
 
     size_t descriptors() const { return adopt && !handle ? 1 : 0; }
     uint64_t bytes() const { return count * protocol::size_of(dtype); }

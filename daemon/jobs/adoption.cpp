@@ -118,6 +118,10 @@ void Adoptions::at_boundary(const WorkerPtr& donor) {
     std::erase_if(donations_,
                   [&](const Donation& donation) { return donation.donor == donor->rank; });
     if (due.empty()) return;
+    if (donor->model_is_old && !do_meet(model.buffers, donor->head().buffers)) {
+        for (const Donation& donation : due) cannot_give(donation, old_model());
+        return;
+    }
     if (on_gpu) {
         donate_from_device(*donor->head().contents->lane, std::move(model), std::move(due));
         return;

@@ -136,8 +136,10 @@ void Job::no_model(control::Rank rank) {
         failed(base::make_error(
             ErrorKind::not_found,
             "this worker lacks rounds of job \"{}\", and no other can give it a model, since "
-            "none has got one by pace_broadcast: start all workers anew from a checkpoint, or "
-            "let this one go on with its own parameters by calling what the others call",
+            "none has got one by pace_broadcast, or it is in memory of the trainers' own "
+            "(PACE_POINTER) that their reductions do not name: start all workers anew from a "
+            "checkpoint, or let this one go on with its own parameters by calling what the others "
+            "call",
             state_.options.name)));
 }
 

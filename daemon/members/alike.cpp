@@ -45,6 +45,24 @@ void note_model(Worker& worker) {
         worker.model = model_in(head.destination(), worker.model);
 }
 
+void note_age(Worker& worker) {
+    const Request& head = worker.head();
+    const auto is_named = [&head](const BufferPtr& buffer) {
+        return !buffer->copied || std::ranges::any_of(head.buffers, [&](const BufferPtr& named) {
+            return do_meet(*buffer, *named);
+        });
+    };
+    const bool names_model = std::ranges::all_of(worker.model, is_named);
+    if (names_model) worker.model_is_old = false;
+    if (!names_model && head.verb == protocol::Verb::reduce) worker.model_is_old = true;
+}
+
+base::Error old_model() {
+    return base::make_error(base::ErrorKind::not_found,
+                            "the model is in memory of its trainer's own (PACE_POINTER) that its "
+                            "calls do not name");
+}
+
 bool are_alike(const Request& one, const Request& other) {
     return one.verb == other.verb && one.op == other.op && one.root == other.root &&
            one.order == other.order && are_alike(one.buffers, other.buffers);

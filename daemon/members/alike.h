@@ -24,6 +24,12 @@ std::vector<BufferPtr> model_in(const std::vector<BufferPtr>& held,
 // the worker's model from now on. So is a result outside of the request's buffers, if it is alike
 // the model.
 void note_model(Worker& worker);
+// Called when the worker's first request has ended well: whether the model's buffers are old from
+// now on.
+void note_age(Worker& worker);
+// ErrorKind::not_found: such a model cannot be given. The controller names a donor that has one
+// only if it has become old since.
+base::Error old_model();
 // Whether they share some memory.
 bool do_meet(const std::vector<BufferPtr>& some, const std::vector<BufferPtr>& others);
 // Whether both are calls of one round, or of one group.

@@ -134,6 +134,7 @@ std::vector<WorkerPtr> JobState::local_members() const {
 }
 
 void JobState::end_head(const WorkerPtr& worker, Ending ending) {
+    if (ending.outcome == protocol::Outcome::done) note_age(*worker);
     const Request request = std::move(worker->queue.front());
     worker->queue.pop_front();
     worker->state = Worker::State::idle;

@@ -94,6 +94,9 @@ struct Worker {
     Progress progress;
 
     std::vector<BufferPtr> model;  // buffers of its latest broadcast, which a newcomer is given
+    // The trainer's model has the results of rounds that these buffers lack: they are copies, and
+    // the calls for the rounds have not named them.
+    bool model_is_old = false;
     base::TimePoint busy_since = base::now();  // since when it has had no request in flight
     base::Duration computed{};                 // total time without one before its requests
     uint64_t moving_since_ns = 0;
@@ -136,7 +139,7 @@ struct Worker {
     // It has a model that a newcomer can be given.
     bool can_give_model() const {
         return state != State::adopting && state != State::taking && !lacks_model &&
-               (!model.empty() || average_digest.has_value());
+               !model_is_old && (!model.empty() || average_digest.has_value());
     }
     // Whether the worker is in the view with a model: no newcomer, nor waiting for its model.
     bool has_model() const {

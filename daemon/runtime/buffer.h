@@ -58,6 +58,8 @@ struct Buffer {
     Charge charge;  // what its user pays, for as long as anyone holds the buffer
     std::optional<OnDevice> on_device;  // destroyed before its twin
     bool temporary = false;  // the trainer's own, or a copy of it: goes when the trainer goes
+    // The trainer goes on with other memory, and copies it here when a call names the buffer.
+    bool copied = false;
 
     size_t bytes() const { return count * protocol::size_of(dtype); }
     // The bytes that a client is charged for the buffer.
@@ -89,6 +91,7 @@ inline BufferPtr part_of(const BufferPtr& whole, uint64_t first, uint64_t count)
     part->memory = BufferMemory(whole, first * element, count * element);
     part->dtype = whole->dtype;
     part->count = count;
+    part->copied = whole->copied;
     return part;
 }
 

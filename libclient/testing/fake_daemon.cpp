@@ -330,6 +330,7 @@ void FakeDaemon::create_buffer(Peer& peer, Packet& packet) {
     const size_t bytes = message.count() * size_of(static_cast<protocol::DType>(message.dtype()));
     FakeBuffer buffer;
     buffer.adopted = message.adopt();
+    buffer.copied = message.copied();
     must(message.adopt() == !packet.fds().empty(), "a descriptor with adopt, and only then");
     auto memory = message.adopt() ? MappedMemfd::adopt(std::move(packet.fds()[0]), bytes)
                                   : MappedMemfd::create("fake-buffer", bytes, false);

@@ -29,7 +29,8 @@ namespace pace::client::testing {
 struct FakeBuffer {
     base::MappedMemfd memory;
     bool adopted = false;
-    ino_t inode = 0;  // of the memfd: equal for descriptors of one memory
+    bool copied = false;  // the trainer goes on with other memory
+    ino_t inode = 0;      // of the memfd: equal for descriptors of one memory
 };
 
 // One client, as the daemon sees the client.

@@ -104,6 +104,71 @@ TEST_F(Adopting, ByOtherTypesNamesTheDonorOnAnotherNode) {
         adopt_from_there(buffer_of(kAdopted, 1), buffer_of_type(DType::f64, kAdopted / 2)));
 }
 
+// The trainers' models are in memory of their own. Their buffers are copies, which calls bring up
+// to date that name them.
+class AdoptingCopies : public TwoNodes {
+  protected:
+    AdoptingCopies() {
+        open(in_pairs(control::Policy::all_reduce));
+        model_->copied = true;
+        listen();
+        commit(1);
+        both(Verb::broadcast, model_);
+    }
+    void both(Verb verb, const BufferPtr& ours) {
+        const BufferPtr theirs = buffer_of(ours->count, 0);
+        const uint64_t id = call(verb, ours);
+        const uint64_t there = call_there(verb, theirs);
+        ASSERT_TRUE(until([&] { return port_.ended(id) && other_port_.ended(there); }));
+        ASSERT_EQ(outcome_of(id), Outcome::done);
+    }
+
+    const BufferPtr model_ = buffer_of(kAdopted, 3);
+    const BufferPtr gradient_ = buffer_of(2 * kAdopted, 3);
+};
+
+TEST_F(AdoptingCopies, IsPossibleUntilARoundThatDoesNotNameThem) {
+    EXPECT_TRUE(worker_->can_give_model());
+    both(Verb::reduce, gradient_);
+    EXPECT_FALSE(worker_->can_give_model());
+    EXPECT_TRUE(other_worker_->can_give_model()) << "the daemon sees its model";
+}
+
+TEST_F(AdoptingCopies, IsPossibleAgainAfterACallThatNamesThem) {
+    both(Verb::reduce, gradient_);
+    both(Verb::barrier, gradient_);
+    EXPECT_FALSE(worker_->can_give_model());
+    both(Verb::sync, model_);
+    EXPECT_TRUE(worker_->can_give_model());
+    both(Verb::reduce, gradient_);
+    both(Verb::broadcast, model_);
+    EXPECT_TRUE(worker_->can_give_model());
+}
+
+TEST_F(AdoptingCopies, IsPossibleIfEachRoundNamesThem) {
+    both(Verb::reduce, model_);
+    EXPECT_TRUE(worker_->can_give_model());
+}
+
+TEST_F(AdoptingCopies, FromADonorWhoseModelHasBecomeOldEndsTheCall) {
+    both(Verb::reduce, gradient_);
+    const WorkerPtr newcomer = new_worker(2);
+    job_->add(newcomer);
+    newcomer->newcomer = true;
+    const uint64_t id = call(*job_, newcomer, Verb::broadcast, buffer_of(kAdopted, 0));
+    control::CommitView view;
+    view.epoch = 2;
+    view.members = {{kTheirs, kOther, 0, 0}, {kOurs, kSelf, 0, 0}, {2, kSelf, 0, 0}};
+    view.base_round = job_->rounds().completed();
+    view.adoptions = {{.newcomer = 2, .donor = kOurs}};
+    job_->commit(view);
+    call(Verb::reduce, gradient_);
+    ASSERT_TRUE(until([&] { return port_.ended(id); }));
+    EXPECT_EQ(outcome_of(id), Outcome::failed);
+    EXPECT_EQ(port_.endings.at(id).kind, base::ErrorKind::not_found);
+    EXPECT_NE(port_.endings.at(id).message.find("PACE_POINTER"), std::string::npos);
+}
+
 class AdoptedBits : public Adopting, public testing::WithParamInterface<Model> {
   protected:
     BufferPtr model() const {
