@@ -6,6 +6,7 @@
 
 #include "base/training_events.h"
 #include "daemon/families/rounds/round_plan.h"
+#include "daemon/families/rounds/told_round.h"
 #include "daemon/sparse/chosen.h"
 
 namespace pace::daemon {

@@ -16,10 +16,11 @@
 #include "daemon/families/rounds/partial_rounds.h"
 #include "daemon/families/rounds/round_port.h"
 #include "daemon/families/rounds/sequence.h"
-#include "daemon/families/rounds/told_round.h"
 #include "daemon/members/job_state.h"
 
 namespace pace::daemon {
+
+struct ToldRound;
 
 class MissedRound {
   public:
