@@ -1,11 +1,14 @@
 #include "service/metrics/page.h"
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/event_loop.h"
 #include "service/metrics/test_documents.h"
 
@@ -77,8 +80,12 @@ TEST_F(MetricsPage, IsMadeOnceForAllWhoAsk) {
 TEST_F(MetricsPage, DoesNotHoldUpTheLoop) {
     const std::string large = status_of(1000).dump();
     Page page(*loop_, {.status = [&] { return large; }, .daemon = {}, .of_process = {}});
+    const base::TimePoint began = base::now();
     EXPECT_GT(ask(page, "").body.size(), 500'000U);
-    EXPECT_LT(loop_->watch_of_steps().longest().took, std::chrono::milliseconds(20));
+    // A sanitizer makes all of it slower, and so does a busy machine.
+    const base::Duration most =
+        std::max<base::Duration>(std::chrono::milliseconds(20), (base::now() - began) / 10);
+    EXPECT_LT(loop_->watch_of_steps().longest().took, most);
 }
 
 // The text is made for a client that has gone.
