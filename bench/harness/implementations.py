@@ -111,13 +111,13 @@ class Gloo:
 class Pace:
     """A daemon on each node, and a controller if there are several.
 
-    `daemons`: the number of nodes on this machine, whatever the case says.
+    `daemons`: the number of nodes on this machine, whatever the case says. `transport`: of the daemons.
     """
 
-    bench = None
-
-    def __init__(self, algorithm, daemons=None):
-        self.name = f"pace-{algorithm}" + (f"-{daemons}-daemons" if daemons else "")
+    def __init__(self, algorithm, daemons=None, transport="tls", bench=None):
+        self.name = f"pace-{algorithm}" + (f"-{daemons}-daemons" if daemons else "") + ("" if transport == "tls" else "-ucx")
+        self.bench = bench
+        self.transport = transport
         self.algorithm = algorithm
         self.daemons = daemons
 
@@ -126,7 +126,7 @@ class Pace:
         worker = [program(trial, "pace_worker"), *trial.arguments(), "--algorithm", self.algorithm,
                   "--job", "bench", "--world", case.workers]
         controller = program(trial, "pace-controller") if case.nodes > 1 else None
-        with pace.Daemons(trial, case, program(trial, "paced"), controller) as daemons:
+        with pace.Daemons(trial, case, program(trial, "paced"), controller, program(trial, "pacectl"), self.transport) as daemons:
             children = []
             for rank in range(case.workers):
                 node = case.node_of(rank)
@@ -135,6 +135,7 @@ class Pace:
             wait_all(children, trial.deadline_s)
             outcome = trial.outcome()
             outcome.daemon_peak_rss_bytes = daemons.peak_rss_bytes()
+            outcome.processor_s_per_gb = daemons.processor_s_per_gb()
         return outcome
 
 
@@ -153,6 +154,7 @@ DENSE = [
     Gloo("ring-chunked"),
     Gloo("halving-doubling"),
     Pace("reduce"),
+    Pace("reduce", transport="tcp", bench="dense-net"),
     Pace("average"),
 ]
 

@@ -1,5 +1,8 @@
 """Starts Pace's daemons, and its controller for several nodes. Only this file knows their flags."""
 
+import json
+import subprocess
+
 import cluster
 from processes import Child
 
@@ -9,12 +12,13 @@ LOOPBACK = "lo"
 LOOPBACK_ADDRESS = "127.0.0.1"
 
 
-def paced_command(program, socket, name, controller, interface):
+def paced_command(program, socket, name, controller, interface, transport):
     command = [program, "--socket", socket, "--name", name]
     if controller:
         # --insecure: there are no keys. --closed-network: the namespaces reach nothing but each
         # other.
-        command += ["--controller", controller, "--data-interface", interface, "--insecure", "--closed-network"]
+        command += ["--controller", controller, "--data-interface", interface, "--insecure", "--closed-network",
+                    "--data-transport", transport]
     return command
 
 
@@ -28,8 +32,10 @@ class Daemons:
     Without a cluster, several nodes are daemons of this machine that meet on loopback.
     """
 
-    def __init__(self, trial, case, paced, controller):
+    def __init__(self, trial, case, paced, controller, pacectl, transport):
         self.trial = trial
+        self.pacectl = pacectl
+        self.transport = transport
         self.case = case
         self.paced = paced
         self.controller = controller
@@ -41,7 +47,7 @@ class Daemons:
             endpoint = self._start_controller() if self.controller else None
             for node in range(self.case.nodes):
                 interface = cluster.INTERFACE if self.trial.cluster else LOOPBACK
-                command = paced_command(self.paced, self._socket(node), f"node{node}", endpoint, interface)
+                command = paced_command(self.paced, self._socket(node), f"node{node}", endpoint, interface, self.transport)
                 self.daemons.append(self._start(node, command))
             for daemon in self.daemons:
                 while daemon.read_line(READY_S) != "ready":
@@ -61,6 +67,15 @@ class Daemons:
     def peak_rss_bytes(self):
         """The peak memory of the largest daemon."""
         return max(daemon.peak_rss_bytes() for daemon in self.daemons)
+
+    def processor_s_per_gb(self):
+        """Processor time of all daemons for each gigabyte that they have sent to each other. A byte costs both its sender and its receiver."""
+        sent = 0
+        for node in range(self.case.nodes):
+            shown = subprocess.run([self.pacectl, "--endpoint", self.endpoint(node), "daemon", "--json"], check=True,
+                                   capture_output=True, text=True, timeout=READY_S).stdout
+            sent += json.loads(shown)["counters"]["bytes_sent"]
+        return 1e9 * sum(daemon.processor_s() for daemon in self.daemons) / sent if sent else 0
 
     def _socket(self, node):
         return self.trial.folder / f"paced{node}.sock"

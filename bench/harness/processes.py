@@ -67,6 +67,15 @@ class Child:
         found = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
         return int(found[0]) * 1024 if found else 0
 
+    def processor_s(self):
+        """Seconds of processor time so far, or 0 if the program has ended."""
+        try:
+            fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return 0
+        user, system = fields[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def end(self, seconds=3):
         """Asks the program to end, then kills it."""
         for number, patience in ((signal.SIGTERM, seconds), (signal.SIGKILL, None)):

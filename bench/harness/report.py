@@ -52,6 +52,8 @@ class Results:
             # largest worker.
             "peak_rss_bytes": largest("daemon_peak_rss_bytes") or largest("peak_rss_bytes"),
             "worker_peak_rss_bytes": largest("peak_rss_bytes")}
+        if case.nodes > 1:
+            record["processor_s_per_gb"] = largest("processor_s_per_gb")
         if case.bench == "skew":
             record["active"] = statistics.mean(outcome.active for outcome in outcomes)
         if case.bench == "sparse":

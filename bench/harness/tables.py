@@ -45,14 +45,16 @@ def print_dense(cases):
     for key, records in cases.items():
         peer = best(records, lambda name: not is_pace(name))
         print(f"\n{title(*key)}")
-        print(f"  {'':24} {'median':>10} {'min':>10} {'max':>10} {'faster':>8} {'of floor':>9} {'peak MB':>8}")
+        print(f"  {'':24} {'median':>10} {'min':>10} {'max':>10} {'faster':>8} {'of floor':>9} {'peak MB':>8} {'cpu s/GB':>9}")
         for record in sorted(records, key=lambda record: record["median_s"]):
             name = record["implementation"]
             row = [readable_time(record[field]) for field in ("median_s", "min_s", "max_s")]
             ratio = f"{peer['median_s'] / record['median_s']:.2f}x" if peer and name != "floor" else ""
             share = f"{record['floor_s'] / record['median_s']:.0%}"
             memory = f"{record['peak_rss_bytes'] / 2**20:.0f}" if record["peak_rss_bytes"] else ""
-            print(f"  {name:24} {row[0]:>10} {row[1]:>10} {row[2]:>10} {ratio:>8} {share:>9} {memory:>8}")
+            cost = record.get("processor_s_per_gb")
+            print(f"  {name:24} {row[0]:>10} {row[1]:>10} {row[2]:>10} {ratio:>8} {share:>9} {memory:>8} "
+                  f"{f'{cost:.2f}' if cost else '':>9}")
 
 
 def print_controller(records):

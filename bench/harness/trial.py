@@ -45,6 +45,7 @@ class Outcome:
     # The same bytes as the implementation counts them. 0 means that it does not count them.
     payload_bytes: int = 0
     daemon_peak_rss_bytes: int = 0  # of the largest daemon, where there are daemons
+    processor_s_per_gb: float = 0  # of all daemons, for a gigabyte from one to another
 
 
 class Trial:
