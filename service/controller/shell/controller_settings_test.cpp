@@ -44,7 +44,7 @@ TEST(ControllerSettings, SayTheSeedOrHaveOneDrawn) {
 TEST(ControllerSettings, ThatNobodyGivesAreTheDefaultsOfTheConfiguration) {
     ControllerConfig expected;
     expected.listen = controller_config(usual()).listen;
-    expected.journal = "/var/lib/pace/controller.journal";
+    expected.journal = "/var/lib/pace-controller/controller.journal";
     expected.seed = 7;
     EXPECT_TRUE(controller_config(usual()) == expected);
 }
