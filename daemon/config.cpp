@@ -89,12 +89,4 @@ Result<NodeConfig> node_config(const settings::Settings& settings) {
     return config;
 }
 
-base::LogLevel log_level_of(const settings::Settings& settings) {
-    const std::string& level = settings.text("log_level");
-    if (level == "error") return base::LogLevel::error;
-    if (level == "warning") return base::LogLevel::warning;
-    if (level == "debug") return base::LogLevel::debug;
-    return base::LogLevel::info;
-}
-
 }  // namespace pace::daemon

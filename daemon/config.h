@@ -46,6 +46,4 @@ struct NodeConfig {
 // Checks what the table cannot: names, and settings that depend on each other.
 base::Result<NodeConfig> node_config(const settings::Settings& settings);
 
-base::LogLevel log_level_of(const settings::Settings& settings);
-
 }  // namespace pace::daemon

@@ -8,6 +8,7 @@
 
 #include "daemon/config.h"
 #include "service/http/options.h"
+#include "settings/log_level.h"
 #include "settings/other_value.h"
 
 namespace pace::daemon {
@@ -53,8 +54,8 @@ std::string configuration_of(const settings::Settings& settings) {
     if (!config) return config.error().message;
     const http::Options http = http::options_from(settings);
     return text_of(*config) + fmt::format(" | {} | {} | {} | {} | {} | {}",
-                                          static_cast<int>(log_level_of(settings)), http.listen,
-                                          http.token_file, http.operator_token_file,
+                                          static_cast<int>(settings::log_level_of(settings)),
+                                          http.listen, http.token_file, http.operator_token_file,
                                           http.tls_certificate, http.tls_key);
 }
 

@@ -23,6 +23,7 @@
 #include "daemon/config.h"
 #include "daemon/node.h"
 #include "daemon/runtime/crypto.h"
+#include "settings/log_level.h"
 #include "settings/settings.h"
 
 namespace pace::daemon {
@@ -57,7 +58,8 @@ class EmbeddedDaemon {
         // Standard error belongs to the host process: the library writes there only if its owner
         // asks for a log.
         const bool chosen = loaded.settings.origin("log_level") != "default";
-        base::set_log_level(chosen ? log_level_of(loaded.settings) : base::LogLevel::none);
+        base::set_log_level(chosen ? settings::log_level_of(loaded.settings)
+                                   : base::LogLevel::none);
         PACE_TRY_ASSIGN(loop, base::EventLoop::create(
                                   std::chrono::microseconds(loaded.settings.integer("spin_us"))));
         auto daemon = std::unique_ptr<EmbeddedDaemon>(new EmbeddedDaemon(std::move(loop)));

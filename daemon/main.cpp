@@ -11,6 +11,7 @@
 #include "daemon/program.h"
 #include "daemon/web.h"
 #include "service/http/serve.h"
+#include "settings/log_level.h"
 #include "settings/settings.h"
 #include "transports/ucx/ucx_process.h"
 
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
         fmt::print("{}", *loaded->print);
         return 0;
     }
-    pace::base::set_log_level(pace::daemon::log_level_of(loaded->settings));
+    pace::base::set_log_level(pace::settings::log_level_of(loaded->settings));
     for (const std::string& warning : loaded->warnings) pace::base::log_warning(warning);
     return serve(loaded->settings);
 }

@@ -1,7 +1,6 @@
 // The controller's configuration, as its settings say.
 #pragma once
 
-#include "base/log.h"
 #include "service/controller/shell/controller_config.h"
 #include "settings/settings.h"
 
@@ -9,7 +8,5 @@ namespace pace::controller {
 
 // The seed is drawn if the settings give none.
 ControllerConfig controller_config(const settings::Settings& settings);
-
-base::LogLevel log_level_of(const settings::Settings& settings);
 
 }  // namespace pace::controller

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "service/http/options.h"
+#include "settings/log_level.h"
 #include "settings/other_value.h"
 
 namespace pace::controller {
@@ -21,7 +22,7 @@ settings::Settings usual() {
 // All that the program takes from its settings.
 auto configuration_of(const settings::Settings& settings) {
     const http::Options http = http::options_from(settings);
-    return std::tuple(controller_config(settings), log_level_of(settings), http.listen,
+    return std::tuple(controller_config(settings), settings::log_level_of(settings), http.listen,
                       http.token_file, http.operator_token_file, http.tls_certificate,
                       http.tls_key);
 }

@@ -18,6 +18,7 @@
 #include "service/controller/shell/service_manager.h"
 #include "service/controller/web/web.h"
 #include "service/http/serve.h"
+#include "settings/log_level.h"
 #include "settings/settings.h"
 
 namespace {
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
         std::fputs(loaded->print->c_str(), stdout);
         return 0;
     }
-    pace::base::set_log_level(pace::controller::log_level_of(loaded->settings));
+    pace::base::set_log_level(pace::settings::log_level_of(loaded->settings));
     for (const std::string& warning : loaded->warnings) pace::base::log_warning(warning);
     if (const auto served = serve(loaded->settings); !served) {
         pace::base::log_event(pace::base::events::kControllerCannotServe,
