@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/result.h"
 #include "daemon/clients/quota.h"
 #include "daemon/device/devices.h"
