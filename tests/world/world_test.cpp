@@ -99,7 +99,7 @@ TEST_P(WorldTest, ATrainerMayDieOrFreezeAtEachStepOfACall) {
 TEST_P(WorldTest, ARootThatIsLostBeforeTheFirstBroadcastBeginsTheJobWhenItIsBack) {
     for (const FaultKind kind :
          {FaultKind::trainer_leaves, FaultKind::trainer_dies, FaultKind::daemon_dies})
-        for (uint32_t join = 1; join <= 4; ++join) {
+        for (uint32_t join = 1; join <= seeds(4); ++join) {
             Plan plan = plan_of_point(3, GetParam(), kind, "after WorkerJoin", join);
             plan.faulty = milliseconds(1000);
             expect_sound(plan);
