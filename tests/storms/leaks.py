@@ -73,9 +73,14 @@ class Account:
         for process in processes:
             self.noted[process.name, point] = Holdings.of(process.popen.pid)
 
+    def grown(self, process, point, now):
+        """The increases since the process was noted at this point, none if it was not."""
+        before = self.noted.get((process.name, point))
+        return now.grown_beyond(before) if before is not None else []
+
     def compare(self, processes, point):
         for process in processes:
-            now, before = Holdings.of(process.popen.pid), self.noted.get((process.name, point))
-            print(f"  {process.name}, {point}: {now}; before: {before}")
-            if before is not None and (grown := now.grown_beyond(before)):
+            now = Holdings.of(process.popen.pid)
+            print(f"  {process.name}, {point}: {now}; before: {self.noted.get((process.name, point))}")
+            if grown := self.grown(process, point, now):
                 self.blame(f"{process.name} holds more than before, {point}: {'; '.join(grown)}")

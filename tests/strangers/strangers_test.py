@@ -20,7 +20,7 @@ import stranger
 from cluster import Cluster
 from disturbances import Disturbances
 from faults import Fault
-from leaks import Account
+from leaks import Account, Holdings
 from ledger import Ledger
 from processes import Process, Programs
 
@@ -103,7 +103,6 @@ class Strangers(unittest.TestCase):
     def attack(self, attack, while_it_lasts=lambda: None):
         """Attacks all ports at once, and looks that nobody is disturbed."""
         logged = {process.name: len(process.logged()) for process in self.cluster.services}
-        pids = {process.name: process.popen.pid for process in self.cluster.services}
         before = {name: worker.ended_well for name, worker in self.ledger.workers.items()}
         attackers = [(process, port, self.begin(attack, host, port, ATTACK_S)) for process, host, port in self.targets()]
         while_it_lasts()
@@ -121,11 +120,14 @@ class Strangers(unittest.TestCase):
         for process in self.cluster.services:
             lines = [line for line in process.logged()[logged[process.name]:].splitlines() if NETWORK.address(STRANGER) in line]
             self.assertLess(len(lines), LINES_A_SECOND * (ATTACK_S + GO_ON_S), process.name)
-        return pids
 
     def check(self, attack):
-        pids = self.attack(attack)
-        self.assertEqual({process.name: process.popen.pid for process in self.cluster.services}, pids)
+        pids = self.pids()
+        self.attack(attack)
+        self.assertEqual(self.pids(), pids)
+
+    def pids(self):
+        return {process.name: process.popen.pid for process in self.cluster.services}
 
     def test_0_these_ports_are_all(self):
         for host in range(NODES + 1):
@@ -152,14 +154,10 @@ class Strangers(unittest.TestCase):
             print(f"  {process.name}: {len(lines)} lines", *lines, sep="\n    ", flush=True)
 
     def test_z_nothing_is_kept_of_them(self):
-        self.cluster.pump(SOON_S, lambda: not self.grown())
+        self.cluster.pump(SOON_S, lambda: not any(self.account.grown(process, "at work", Holdings.of(process.popen.pid))
+                                                  for process in self.cluster.services))
         self.account.compare(self.cluster.services, "at work")
         self.assertEqual(self.blamed, [])
-
-    def grown(self):
-        found = []
-        Account.compare(argparse.Namespace(noted=self.account.noted, blame=found.append), self.cluster.services, "at work")
-        return found
 
 
 def make_test(attack):
