@@ -53,10 +53,11 @@ std::string configuration_of(const settings::Settings& settings) {
     const auto config = node_config(settings);
     if (!config) return config.error().message;
     const http::Options http = http::options_from(settings);
-    return text_of(*config) + fmt::format(" | {} | {} | {} | {} | {} | {}",
+    return text_of(*config) + fmt::format(" | {} | {} | {} | {} | {} | {} | {}",
                                           static_cast<int>(settings::log_level_of(settings)),
-                                          http.listen, http.token_file, http.operator_token_file,
-                                          http.tls_certificate, http.tls_key);
+                                          http.listen, fmt::join(http.users, ","), http.token_file,
+                                          http.operator_token_file, http.tls_certificate,
+                                          http.tls_key);
 }
 
 TEST(NodeConfig, HasAnEffectOfEverySetting) {

@@ -39,16 +39,16 @@ constexpr std::array kControllerSettings{
                 "A folder with the public key of every daemon that may attach. NAME.public is the "
                 "key of the node NAME; `pacectl key` adds and removes them. The folder is read "
                 "again when its files change. An address off loopback needs this setting, or "
-                "`insecure`. Empty: any daemon that knows the controller's public key may attach, "
-                "under "
-                "any name."},
+                "`insecure`. Empty: on loopback, root and the controller's own user may attach "
+                "daemons, "
+                "under any name."},
     Setting{.name = "insecure",
             .kind = Kind::boolean,
             .initial = "false",
             .help =
                 "Listen off loopback without `curve_secret_file`, and then without encryption or "
                 "proof of identity; or with it, but without `curve_allowed_dir`. On loopback, "
-                "without `curve_secret_file`, hear all users of this machine, and not root and the "
+                "without `curve_allowed_dir`, hear all users of this machine, and not root and the "
                 "controller's own user alone. Keys that are given are used all the same. For "
                 "closed laboratory networks."},
     Setting{.name = "any_interface",
@@ -163,6 +163,7 @@ constexpr std::array kControllerSettings{
             .help = "The seed of every random choice in forming groups. 0: another one at every "
                     "start. To repeat a run, give the one that it logged."},
     kHttpListen,
+    kHttpUsers,
     kHttpTokenFile,
     kHttpOperatorTokenFile,
     kHttpTlsCertificate,

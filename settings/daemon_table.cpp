@@ -248,6 +248,7 @@ constexpr std::array kDaemonSettings{
                     "daemon does not start. Keys that are given are used all the same. The data "
                     "plane is as safe as ever, but for its keys, which come from the controller."},
     kHttpListen,
+    kHttpUsers,
     kHttpTokenFile,
     kHttpOperatorTokenFile,
     kHttpTlsCertificate,

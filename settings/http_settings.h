@@ -11,9 +11,18 @@ inline constexpr Setting kHttpListen{
     .initial = "",
     .help =
         "Where status page, metrics and health checks are served by HTTP, as address:port, for "
-        "example 127.0.0.1:7412. Numeric or localhost; port 0 takes a free one and logs it. Unless "
-        "`http_token_file` is set, every user of this machine can read what is served on loopback. "
-        "An address other than loopback needs a token or TLS. Empty: nothing is served."};
+        "example 127.0.0.1:7412. Numeric or localhost; port 0 takes a free one and logs it. On "
+        "loopback, without `http_token_file`, root, the program's own user and those of "
+        "`http_users` can read what is served. An address other than loopback needs a token or "
+        "TLS. Empty: nothing is served."};
+inline constexpr Setting kHttpUsers{
+    .name = "http_users",
+    .kind = Kind::list,
+    .initial = "",
+    .help =
+        "The users of this machine, by name or number, who may read on loopback without a token, "
+        "besides root and the program's own user: for example `[\"prometheus\"]`. `[\"*\"]`: every "
+        "user. Without meaning if `http_token_file` is set."};
 inline constexpr Setting kHttpTokenFile{
     .name = "http_token_file",
     .kind = Kind::text,

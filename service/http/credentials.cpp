@@ -35,8 +35,10 @@ Result<TlsTexts> read_tls(const Options& options) {
 }
 
 Result<Gate::Rules> read_rules(const Options& options, const Address& address) {
+    PACE_TRY_ASSIGN(users, LocalUsers::from(options.users));
     Gate::Rules rules{.is_on_loopback = address.is_loopback(),
                       .own_name = machine_name(),
+                      .users = std::move(users),
                       .token = {},
                       .operator_token = {},
                       .body_bytes_max = options.limits.body_bytes_max,

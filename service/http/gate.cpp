@@ -94,7 +94,8 @@ std::optional<Response> Gate::check_token(const Head& head, Access access) const
     const bool is_operator = is_same_secret(given, rules_.operator_token);
     const bool is_reader = is_same_secret(given, rules_.token);
     if (is_operator) return std::nullopt;
-    if (access == Access::reader && (is_reader || rules_.token.empty())) return std::nullopt;
+    if (access == Access::reader && is_reader) return std::nullopt;
+    if (access == Access::reader && rules_.token.empty()) return check_user(head);
     if (is_reader || rules_.operator_token.empty()) {
         if (access == Access::operator_only)
             return refusal(403, rules_.operator_token.empty()
@@ -105,6 +106,17 @@ std::optional<Response> Gate::check_token(const Head& head, Access access) const
                                                 : "the token is not the right one");
     wrong.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"pace\"");
     return wrong;
+}
+
+std::optional<Response> Gate::check_user(const Head& head) const {
+    if (!asks_for_user() || (head.user && rules_.users.has(*head.user))) return std::nullopt;
+    if (!head.user)
+        return refusal(403,
+                       "the kernel does not say which user of this machine asks; set "
+                       "http_token_file, or http_users = [\"*\"]");
+    return refusal(403, fmt::format("user {} of this machine may not read here; have the operator "
+                                    "name the user in http_users, or set http_token_file",
+                                    *head.user));
 }
 
 }  // namespace pace::http

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "service/http/local_users.h"
 #include "service/http/message.h"
 #include "service/http/routes.h"
 
@@ -25,6 +26,8 @@ struct Head {
     std::string_view accept;
     std::string_view content_length;
     bool has_transfer_encoding = false;
+    // On loopback: the user who sends the request. Nothing if the kernel does not tell.
+    std::optional<uid_t> user;
 };
 
 class Gate {
@@ -32,6 +35,7 @@ class Gate {
     struct Rules {
         bool is_on_loopback = true;
         std::string own_name;        // this machine's name
+        LocalUsers users = {};       // who may read on loopback if there is no token
         std::string token;           // empty: readers need no token
         std::string operator_token;  // empty: nobody is an operator
         size_t body_bytes_max = 0;
@@ -43,6 +47,10 @@ class Gate {
         const Routes::Route* route = nullptr;
         Request request;  // everything except the body
     };
+    // Whether Head::user decides who may read.
+    bool asks_for_user() const {
+        return rules_.is_on_loopback && rules_.token.empty() && !rules_.users.has_everyone();
+    }
     // Returns the route that answers, or the answer.
     std::pair<Admission, std::optional<Response>> admit(const Head& head) const;
 
@@ -50,6 +58,7 @@ class Gate {
     std::optional<Response> check_form(const Head& head) const;
     std::optional<Response> check_host(const Head& head) const;
     std::optional<Response> check_token(const Head& head, Access access) const;
+    std::optional<Response> check_user(const Head& head) const;
 
     Rules rules_;
     Routes routes_;

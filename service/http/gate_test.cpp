@@ -39,6 +39,7 @@ Head head_of(std::string_view method, std::string_view path, std::string_view au
     head.path = path;
     head.hosts = {"localhost"};
     head.authorization = authorization;
+    head.user = 0;
     return head;
 }
 
@@ -51,6 +52,39 @@ TEST(Gate, WithoutATokenLoopbackMayReadAndNobodyActs) {
     EXPECT_EQ(status_for(open, head_of("GET", "/healthz")), 200);
     EXPECT_EQ(status_for(open, head_of("POST", "/act")), 403);
     EXPECT_EQ(status_for(open, head_of("POST", "/act", "Bearer ")), 403);
+}
+
+TEST(Gate, WithoutATokenOnlyUsersOfItsOwnReadOnLoopback) {
+    Head head = head_of("GET", "/metrics");
+    Head health = head_of("GET", "/healthz");
+    for (const std::optional<uid_t> user : {std::optional<uid_t>(12345), std::optional<uid_t>()}) {
+        head.user = health.user = user;
+        const Gate open = gate(true, "", "");
+        ASSERT_TRUE(open.asks_for_user());
+        EXPECT_EQ(status_for(open, head), 403);
+        EXPECT_EQ(status_for(open, health), 200) << "health is no secret";
+        EXPECT_EQ(status_for(gate(true, "", kOperatorToken), head), 403);
+    }
+    head.authorization = kOperatorSends;
+    EXPECT_EQ(status_for(gate(true, "", kOperatorToken), head), 200);
+    head.authorization = kReaderSends;
+    EXPECT_EQ(status_for(gate(true, kToken, ""), head), 200) << "a token is enough";
+    EXPECT_FALSE(gate(true, kToken, "").asks_for_user());
+}
+
+TEST(Gate, UsersThatTheOperatorNamesReadOnLoopback) {
+    const auto gate_for = [](const char* name) {
+        Gate::Rules rules;
+        rules.users = LocalUsers::from({name}).value();
+        return Gate(rules, routes());
+    };
+    Head head = head_of("GET", "/metrics");
+    head.user = 12345;
+    EXPECT_EQ(status_for(gate_for("12345"), head), 200);
+    EXPECT_EQ(status_for(gate_for("12346"), head), 403);
+    head.user.reset();
+    EXPECT_EQ(status_for(gate_for("*"), head), 200);
+    EXPECT_FALSE(gate_for("*").asks_for_user());
 }
 
 TEST(Gate, AReaderNeedsTheToken) {

@@ -7,6 +7,7 @@ namespace pace::http {
 Options options_from(const settings::Settings& settings) {
     Options options;
     options.listen = settings.text("http_listen");
+    options.users = settings.list("http_users");
     options.token_file = settings.text("http_token_file");
     options.operator_token_file = settings.text("http_operator_token_file");
     options.tls_certificate = settings.text("http_tls_certificate");

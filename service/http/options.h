@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -32,6 +33,9 @@ struct Limits {
 struct Options {
     // "127.0.0.1:7412", "[::1]:0", "localhost:0", "10.0.0.1:7412"; port 0 takes a free one.
     std::string listen;
+    // Users of this machine, by name or number, who may read on loopback without a token, besides
+    // root and the process's own. "*": every user.
+    std::vector<std::string> users = {};
     std::string token_file;           // empty: readers need no token
     std::string operator_token_file;  // empty: nobody is an operator
     std::string tls_certificate;      // PEM, with its chain; set both or none

@@ -13,8 +13,10 @@
 namespace pace::http {
 
 enum class Access : uint8_t {
-    anyone,         // without a token, for checks whether the process lives
-    reader,         // with the reader's token, if the server has one, or with the operator's
+    anyone,  // without a token, for checks whether the process lives
+    // With the reader's token or the operator's. If the server has no reader's token: the users of
+    // this machine who may read, or whoever reaches a server off loopback.
+    reader,
     operator_only,  // with the operator's token only
 };
 

@@ -14,6 +14,7 @@
 
 #include <microhttpd.h>
 
+#include "base/local_peer.h"
 #include "base/scope.h"
 #include "service/http/address.h"
 #include "service/http/credentials.h"
@@ -34,6 +35,14 @@ namespace {
 constexpr base::Duration kTurnMax = std::chrono::milliseconds(30);
 
 constexpr const char* kTlsPriorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
+// Whose the other end of a connection over loopback is. Nothing if the kernel does not tell.
+std::optional<uid_t> user_of(MHD_Connection* connection) {
+    const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == nullptr) return std::nullopt;
+    const auto user = base::user_of_peer(info->connect_fd);
+    return user ? std::optional(*user) : std::nullopt;
+}
 
 // One request, from its head until it is answered.
 struct Exchange {
@@ -183,7 +192,9 @@ MHD_Result Server::State::on_request(void* self, MHD_Connection* connection, con
 // The request's head is complete.
 MHD_Result Server::State::begin(MHD_Connection* connection, const char* path, const char* method,
                                 void** exchange) {
-    auto [admission, wrong] = gate.admit(head_of(connection, path, method));
+    Head head = head_of(connection, path, method);
+    if (gate.asks_for_user()) head.user = user_of(connection);
+    auto [admission, wrong] = gate.admit(head);
     if (wrong) return refuse(connection, std::move(*wrong));
     auto admitted = std::make_unique<Exchange>();
     admitted->admission = std::move(admission);

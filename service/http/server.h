@@ -13,8 +13,9 @@
 //
 // Access: on loopback, the Host header must be a loopback name, a loopback address, or this
 // machine's name. So a foreign page whose name is made to resolve to 127.0.0.1 gets nothing (DNS
-// rebinding). Off loopback, the server does not start without a token or TLS. Tokens come as
-// "Authorization: Bearer TOKEN" and are compared in constant time.
+// rebinding). Without a token, only the users of Options::users may read there; the kernel tells
+// whose a connection is. Off loopback, the server does not start without a token or TLS. Tokens
+// come as "Authorization: Bearer TOKEN" and are compared in constant time.
 #pragma once
 
 #include <cstdint>

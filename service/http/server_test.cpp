@@ -1,6 +1,9 @@
 // Tests what well-behaved clients get.
 #include "service/http/server.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <future>
 #include <map>
 #include <mutex>
@@ -182,6 +185,37 @@ TEST(Server, SaysWhetherItLivesAndIsReady) {
 
 base::Result<std::unique_ptr<Server>> start(base::EventLoop& loop, const Options& options) {
     return Server::create(loop, options, echo_routes());
+}
+
+// Asks as the user `nobody`, from a process of its own. Returns whether the answer came, or that it
+// was refused, or neither.
+enum class Told : uint8_t { neither, answered, refused };
+
+Told ask_as_nobody(const RunningServer& server, const std::string& line) {
+    const pid_t child = fork();
+    if (child == 0) {
+        if (setuid(65534) != 0) _exit(0);
+        const int status = status_of(ask(server, line));
+        const Told told = status == 200   ? Told::answered
+                          : status == 403 ? Told::refused
+                                          : Told::neither;
+        _exit(static_cast<int>(told));
+    }
+    int ended = 0;
+    waitpid(child, &ended, 0);
+    return WIFEXITED(ended) ? static_cast<Told>(WEXITSTATUS(ended)) : Told::neither;
+}
+
+TEST(Server, OnLoopbackAnotherUserReadsNothingUnlessTheOperatorSaysSo) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+    const RunningServer strict(echo_routes());
+    Options options;
+    options.users = {"nobody"};
+    const RunningServer open(echo_routes(), options);
+    EXPECT_EQ(ask_as_nobody(strict, "GET /read"), Told::refused);
+    EXPECT_EQ(ask_as_nobody(strict, "GET /open"), Told::answered);
+    EXPECT_EQ(ask_as_nobody(open, "GET /read"), Told::answered);
+    EXPECT_EQ(status_of(ask(strict, "GET /read")), 200) << "the same user";
 }
 
 TEST(Server, OffLoopbackItNeedsATokenOrTls) {

@@ -51,27 +51,62 @@ std::vector<std::string> as_nobody(std::vector<std::string> command) {
     return whole;
 }
 
-TEST(ControllerWithoutKeys, HearsNoOtherUserOfItsMachine) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root starts a daemon as another user";
-    Cluster cluster({.nodes = 1});
-    const std::string log = cluster.directory() + "/guest.log";
+// A folder of the user nobody's, as long as it lives.
+class FolderOfNobody {
+  public:
+    FolderOfNobody() {
+        EXPECT_NE(mkdtemp(path_.data()), nullptr);
+        EXPECT_EQ(chown(path_.c_str(), 65534, 65534), 0);
+    }
+    ~FolderOfNobody() { std::filesystem::remove_all(path_); }
+    FolderOfNobody(const FolderOfNobody&) = delete;
+    FolderOfNobody& operator=(const FolderOfNobody&) = delete;
+
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+    // Returns the path of a copy that nobody owns.
+    std::string copy(const std::string& from) const {
+        const std::string to = file(std::filesystem::path(from).filename());
+        std::filesystem::copy_file(from, to);
+        EXPECT_EQ(chown(to.c_str(), 65534, 65534), 0);
+        return to;
+    }
+
+  private:
+    std::string path_ = std::filesystem::temp_directory_path() / "pace-nobody-XXXXXX";
+};
+
+// Whether this test can start a daemon as another user. If not, says why.
+bool can_be_nobody(const std::string& log, std::string& why) {
+    why = "only root starts a daemon as another user";
+    if (geteuid() != 0) return false;
     Process possible(as_nobody({PACED, "--version"}), log);
-    if (possible.wait(soon()) != 0) GTEST_SKIP() << "another user cannot execute this build";
-    std::string folder = std::filesystem::temp_directory_path() / "pace-nobody-XXXXXX";
-    ASSERT_NE(mkdtemp(folder.data()), nullptr);
-    ASSERT_EQ(chown(folder.c_str(), 65534, 65534), 0);
-    Process guest(as_nobody({PACED, "--socket", folder + "/guest.sock", "--socket-group", "",
-                             "--name", "guest", "--controller", cluster.controller_endpoint()}),
-                  log);
+    why = "another user cannot execute this build";
+    return possible.wait(soon()) == 0;
+}
+
+// Starts a daemon as the user nobody. The controller tells of it, and nobody attaches.
+void expect_nobody_is_kept_out(Cluster& cluster, const FolderOfNobody& folder,
+                               const std::vector<std::string>& keys) {
+    std::vector<std::string> command{PACED,    "--socket",     folder.file("guest.sock"),
+                                     "--name", "guest",        "--socket-group",
+                                     "",       "--controller", cluster.controller_endpoint()};
+    command.insert(command.end(), keys.begin(), keys.end());
+    Process guest(as_nobody(command), cluster.directory() + "/guest.log");
     EXPECT_TRUE(guest.wait_for("ready", soon())) << cluster.logs();
     EXPECT_TRUE(cluster.wait_until_said("controller", "another user of this machine", 1, soon()))
         << cluster.logs();
     EXPECT_EQ(cluster.pacectl(0, {"status"}).find("guest"), std::string::npos);
     guest.signal(SIGTERM);
     EXPECT_EQ(guest.wait(soon()), 0);
-    std::filesystem::remove_all(folder);
     Worker friendly({.endpoint = cluster.endpoint(0)});
     EXPECT_EQ(friendly.opened(), PACE_OK) << friendly.complaint();
+}
+
+TEST(ControllerWithoutKeys, HearsNoOtherUserOfItsMachine) {
+    Cluster cluster({.nodes = 1});
+    std::string why;
+    if (!can_be_nobody(cluster.directory() + "/guest.log", why)) GTEST_SKIP() << why;
+    expect_nobody_is_kept_out(cluster, FolderOfNobody(), {});
 }
 
 class Curve : public testing::Test {
@@ -112,6 +147,19 @@ TEST_F(Curve, ClusterTrainsEncrypted) {
     auto averaging =
         cluster.trainers(4, {"--mode", "average", "--job", "average", "--steps", "20"});
     for (Process& trainer : averaging) EXPECT_EQ(trainer.wait(soon()), 0) << cluster.logs();
+}
+
+// Whoever knows the controller's public key could attach otherwise.
+TEST_F(Curve, AControllerWithoutAListHearsNoOtherUserOfItsMachine) {
+    Cluster cluster({.nodes = 1,
+                     .daemon_flags = keys_of("node"),
+                     .controller_flags = {"--curve-secret-file", path("controller.secret")}});
+    std::string why;
+    if (!can_be_nobody(cluster.directory() + "/guest.log", why)) GTEST_SKIP() << why;
+    const FolderOfNobody folder;
+    expect_nobody_is_kept_out(cluster, folder,
+                              {"--curve-server-key-file", folder.copy(path("controller.public")),
+                               "--curve-secret-file", folder.copy(path("intruder.secret"))});
 }
 
 // The command line of a daemon that is none of the cluster's.

@@ -26,11 +26,8 @@ void Core::State::lose_node(NodeId node, const std::string& reason, bool exclude
     const std::string name = cluster.nodes.name_of(node);
     const std::string text = fmt::format("node '{}': {}", name, reason);
     turn.warn(excluded ? "node-excluded" : "node-lost", text, {.node = name});
-    const bool was_cut = cluster.cuts.forget(node);
-    for (const auto& [id, job] : jobs.all()) {
-        job->on_node_lost(node, reason, turn);
-        if (was_cut) job->on_cuts_changed();
-    }
+    cluster.cuts.forget(node);
+    for (const auto& [id, job] : jobs.all()) job->on_node_lost(node, reason, turn);
     settle_all(turn);
 }
 
@@ -210,19 +207,20 @@ void Core::State::on(const From<LinkCut>& event, const Turn& turn) {
     if (outcome == CutLinks::Outcome::other || outcome == CutLinks::Outcome::said_anew) return;
     turn.note("link-whole", fmt::format("{} reach each other again", nodes), about);
     if (outcome == CutLinks::Outcome::whole) {
-        cuts_changed(turn);
+        cuts_changed({CutLinks::pair_of(event.node, event.peer)}, turn);
     } else {
         jobs.link_lost(event.node, event.peer, turn);
     }
 }
 
-void Core::State::cuts_changed(const Turn& turn) {
-    for (const auto& [id, job] : jobs.all()) job->on_cuts_changed();
+void Core::State::cuts_changed(const std::vector<CutLinks::Pair>& pairs, const Turn& turn) {
+    for (const auto& [id, job] : jobs.all()) job->on_cuts_changed(pairs);
     settle_all(turn);
 }
 
 void Core::State::settle_cuts(const Turn& turn) {
-    if (cluster.cuts.settle(turn.now)) cuts_changed(turn);
+    const std::vector<CutLinks::Pair> pairs = cluster.cuts.settle(turn.now);
+    if (!pairs.empty()) cuts_changed(pairs, turn);
 }
 
 void Core::State::on(const From<Heartbeat>& event, const Turn& turn) {

@@ -14,7 +14,7 @@ struct Core::State {
     void lose_node(NodeId node, const std::string& reason, bool excluded, const Turn& turn);
     void settle(Job& job, const Turn& turn);
     void settle_all(const Turn& turn);
-    void cuts_changed(const Turn& turn);
+    void cuts_changed(const std::vector<CutLinks::Pair>& pairs, const Turn& turn);
     void settle_cuts(const Turn& turn);
     void learn_links(const From<Heartbeat>& event);
     void forget_nodes(const Turn& turn);

@@ -138,9 +138,7 @@ TEST_F(CoreStatisticsTest, ConflictsOfPlannedGroupsAreShown) {
             for (const auto& part : order.members) end(part.node, order.group);
         pass_hearing(milliseconds(100), nodes);
     }
-    const JobView view = job();
-    EXPECT_GT(view.conflicts, 0U);
-    EXPECT_LE(view.conflicts, view.groups_ordered + 3);
+    EXPECT_GT(job().conflicts, 0U);
 }
 
 TEST_F(CoreStatisticsTest, ProgressSpreadNamesTheLastAndTheFirst) {

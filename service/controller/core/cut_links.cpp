@@ -5,14 +5,6 @@
 
 namespace pace::controller {
 
-namespace {
-
-CutLinks::Pair pair_of(NodeId a, NodeId b) {
-    return {std::min(a, b), std::max(a, b)};
-}
-
-}  // namespace
-
 CutLinks::Outcome CutLinks::report(const From<LinkCut>& event, size_t attached, TimePoint now) {
     const Pair pair = pair_of(event.node, event.peer);
     if (pair.low == pair.high) return Outcome::other;
@@ -51,14 +43,9 @@ bool CutLinks::waits(NodeId node, NodeId other) {
     return true;
 }
 
-bool CutLinks::forget(NodeId node) {
-    bool counted = false;
+void CutLinks::forget(NodeId node) {
     const std::set<NodeId> others = others_of(node);
-    for (const NodeId other : others) {
-        counted = counted || is_cut(node, other);
-        erase(pair_of(node, other));
-    }
-    return counted;
+    for (const NodeId other : others) erase(pair_of(node, other));
 }
 
 void CutLinks::erase(Pair pair) {
@@ -85,13 +72,14 @@ std::optional<TimePoint> CutLinks::next_deadline() const {
     return std::min(*first_unsettled_ + kQuietMax, last_unsettled_ + kQuiet);
 }
 
-bool CutLinks::settle(TimePoint now) {
+std::vector<CutLinks::Pair> CutLinks::settle(TimePoint now) {
     const auto due = next_deadline();
-    if (!due || now < *due) return false;
+    if (!due || now < *due) return {};
     first_unsettled_.reset();
-    bool more = false;
-    for (auto& [pair, cut] : cuts_) more = !std::exchange(cut.counts, true) || more;
-    if (more) ++version_;
+    std::vector<Pair> more;
+    for (auto& [pair, cut] : cuts_)
+        if (!std::exchange(cut.counts, true)) more.push_back(pair);
+    if (!more.empty()) ++version_;
     return more;
 }
 

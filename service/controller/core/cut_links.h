@@ -39,6 +39,7 @@ class CutLinks {
         NodeId high = 0;
         auto operator<=>(const Pair&) const = default;
     };
+    static Pair pair_of(NodeId a, NodeId b) { return {std::min(a, b), std::max(a, b)}; }
     struct Cut {
         TimePoint since{};  // of the first report
         Duration silent{};  // silence in the first report
@@ -62,10 +63,10 @@ class CutLinks {
     Outcome report(const From<LinkCut>& event, size_t attached, TimePoint now);
     // The node has said that a job waits for `other`. True if that is news of a cut that counts.
     bool waits(NodeId node, NodeId other);
-    // Forgets a node that is gone. True if this ended a cut that counted.
-    bool forget(NodeId node);
-    // True if more cuts count than before.
-    bool settle(TimePoint now);
+    // Forgets a node that is gone.
+    void forget(NodeId node);
+    // Returns the pairs whose cuts count from now on.
+    std::vector<Pair> settle(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
     bool is_cut(NodeId a, NodeId b) const;  // and the cut counts

@@ -87,7 +87,7 @@ class Job {
     void on_group_report(NodeId node, const GroupReport& report, TimePoint now);
     void on_stalled(NodeId node, const Turn& turn);
     // The set of cuts between nodes has changed.
-    void on_cuts_changed();
+    void on_cuts_changed(const std::vector<CutLinks::Pair>& pairs);
     // The node has a member and cannot continue in this view.
     void on_broken(NodeId node);
     // Two nodes have lost their connection to each other: any round between them begins anew.

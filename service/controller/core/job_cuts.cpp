@@ -20,9 +20,18 @@ bool Job::admits(const Worker& worker) {
     return left_out_.admits(worker.node, cluster_.cuts, present());
 }
 
-// Connections between hosts, which no worker represents, begin anew with a view.
-void Job::on_cuts_changed() {
-    if (server_) request_view(0);
+// Connections between hosts, which no worker represents, begin anew with a view. A node outside of
+// the job cannot have it form views.
+void Job::on_cuts_changed(const std::vector<CutLinks::Pair>& pairs) {
+    if (!server_) return;
+    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
+    const auto needs = [&](NodeId node) {
+        return server_->is_host(node) || std::binary_search(nodes.begin(), nodes.end(), node);
+    };
+    if (std::any_of(pairs.begin(), pairs.end(), [&](const CutLinks::Pair& pair) {
+            return needs(pair.low) && needs(pair.high);
+        }))
+        request_view(0);
 }
 
 void Job::follow_cuts(const Turn& turn) {

@@ -91,6 +91,22 @@ TEST_F(ServerCuts, AHostIsBelievedIfTheNodeSaysThatItWaitsForTheHost) {
     EXPECT_EQ(left_out(), std::vector<NodeId>{});
 }
 
+// Otherwise a node could churn jobs that it has no part in.
+TEST_F(ServerCuts, ACutFromANodeOutsideOfTheJobFormsNoView) {
+    const NodeId outside = hosts_.attach("outside");
+    const auto views = [&] { return hosts_.view.epoch; };
+    const uint64_t before = views();
+    for (const bool cut : {true, false, true, false, true}) {
+        say(outside, host_, cut);
+        settle();
+    }
+    hosts_.send(NodeLost{outside, "goodbye"});
+    EXPECT_EQ(views(), before);
+    say(others_[0], others_[1]);
+    settle();
+    EXPECT_GT(views(), before) << "both have a worker";
+}
+
 // Each of them has a worker, and keeps a shard that all others need.
 TEST(ServerCutsAmongHosts, TheOneThatIsAloneWithItsWordLosesItsOwnWorker) {
     Hosts hosts;

@@ -23,7 +23,7 @@ settings::Settings usual() {
 auto configuration_of(const settings::Settings& settings) {
     const http::Options http = http::options_from(settings);
     return std::tuple(controller_config(settings), settings::log_level_of(settings), http.listen,
-                      http.token_file, http.operator_token_file, http.tls_certificate,
+                      http.users, http.token_file, http.operator_token_file, http.tls_certificate,
                       http.tls_key);
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/controller_events.h"
-#include "service/controller/shell/local_peer.h"
+#include "base/local_peer.h"
 
 namespace pace::controller {
 
@@ -74,15 +74,16 @@ void Door::close_without_right() {
 
 bool Door::hears(const control_zmq::Socket::Message& message) {
     socket_->monitor()->heard(message.descriptor);
-    if (config_.curve_secret_file.empty()) return is_friend(message);
+    if (!keys_) return is_friend(message);
     if (message.key.empty() || message.descriptor < 0) return true;
     std::string& key = speakers_[message.descriptor];
     if (key != message.key) key = message.key;
     return true;
 }
 
-// Whether a message without a key may be heard. Where a network is listened on, `insecure` has said
-// that everybody may talk. A socket is known by its cookie, since ZeroMQ uses descriptors again.
+// Whether a message may be heard where no list says whose keys may attach. Where a network is
+// listened on, `insecure` has said that everybody may talk. A socket is known by its cookie, since
+// ZeroMQ uses descriptors again.
 bool Door::is_friend(const control_zmq::Socket::Message& message) {
     if (config_.insecure || message.descriptor < 0) return true;
     uint64_t cookie = 0;
@@ -90,8 +91,9 @@ bool Door::is_friend(const control_zmq::Socket::Message& message) {
     if (getsockopt(message.descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return true;
     const auto known = friends_.find(message.descriptor);
     if (known != friends_.end() && known->second == cookie) return true;
-    if (!is_from_loopback(message.descriptor)) return true;  // a Unix socket: its mode decides
-    const auto user = user_of_peer(message.descriptor);
+    if (!base::is_from_loopback(message.descriptor))
+        return true;  // a Unix socket: its mode decides
+    const auto user = base::user_of_peer(message.descriptor);
     if (!user && user.error().kind == base::ErrorKind::not_found) return false;
     if (user && *user != 0 && *user != geteuid()) {
         const std::string who = fmt::format("user {}", *user);
@@ -100,7 +102,8 @@ bool Door::is_friend(const control_zmq::Socket::Message& message) {
                             {{"from", who},
                              {"because",
                               "it is another user of this machine, and this controller has no "
-                              "keys; make keys, or set insecure = true"},
+                              "list of keys; make keys and set curve_allowed_dir, or set "
+                              "insecure = true"},
                              {"times", times}});
         socket_->monitor()->close_accepted(message.descriptor);
         return false;

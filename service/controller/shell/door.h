@@ -36,7 +36,7 @@ class Door final : private Rights {
     const Rights& rights() const { return *this; }
 
     // A message has come. False if its sender may say nothing here: then the connection is closed.
-    // Without keys, that is a user of this machine other than this process's and root.
+    // Without a list of keys, that is a user of this machine other than this process's and root.
     bool hears(const control_zmq::Socket::Message& message);
 
     // Logs what has happened to connections since the last call.
@@ -65,8 +65,8 @@ class Door final : private Rights {
     // The key that each connection, by its descriptor, has spoken with. One entry for each
     // descriptor of this process at most.
     std::unordered_map<int, std::string> speakers_;
-    // Without keys: the sockets on loopback, by the kernel's cookie for each, of users who may
-    // talk.
+    // Without a list of keys: the sockets on loopback, by the kernel's cookie for each, of users
+    // who may talk.
     std::unordered_map<int, uint64_t> friends_;
     base::Repeated repeated_;
 };

@@ -1,4 +1,4 @@
-#include "service/controller/shell/local_peer.h"
+#include "base/local_peer.h"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -15,7 +15,7 @@
 
 #include "base/unique_fd.h"
 
-namespace pace::controller {
+namespace pace::base {
 
 namespace {
 
@@ -80,36 +80,35 @@ bool is_from_loopback(int socket) {
     return peer && peer->is_loopback;
 }
 
-base::Result<uid_t> user_of_peer(int socket) {
+Result<uid_t> user_of_peer(int socket) {
     const auto here = end_of(socket, getsockname);
     const auto there = end_of(socket, getpeername);
-    if (!here || !there)
-        return base::make_error(base::ErrorKind::not_found, "the connection is gone");
-    const base::UniqueFd kernel(
+    if (!here || !there) return make_error(ErrorKind::not_found, "the connection is gone");
+    const UniqueFd kernel(
         ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
-    if (!kernel.valid()) return base::make_errno_error(errno, "ask the kernel about sockets");
+    if (!kernel.valid()) return make_errno_error(errno, "ask the kernel about sockets");
     const Request request = request_for(*there, *here);
     if (send(kernel.get(), &request, sizeof(request), 0) < 0)
-        return base::make_errno_error(errno, "ask the kernel about a socket");
+        return make_errno_error(errno, "ask the kernel about a socket");
     // The kernel has answered when send() returns.
     alignas(nlmsghdr) std::array<std::byte, 4096> answer{};
     const ssize_t got = recv(kernel.get(), answer.data(), answer.size(), 0);
     if (got < static_cast<ssize_t>(sizeof(nlmsghdr)))
-        return base::make_errno_error(errno, "ask the kernel about a socket");
+        return make_errno_error(errno, "ask the kernel about a socket");
     nlmsghdr header{};
     std::memcpy(&header, answer.data(), sizeof(header));
     if (header.nlmsg_type == NLMSG_ERROR) {
         nlmsgerr error{};
         std::memcpy(&error, answer.data() + NLMSG_HDRLEN, sizeof(error));
         if (error.error == -ENOENT)
-            return base::make_error(base::ErrorKind::not_found, "the connection is gone");
-        return base::make_errno_error(-error.error, "ask the kernel about a socket");
+            return make_error(ErrorKind::not_found, "the connection is gone");
+        return make_errno_error(-error.error, "ask the kernel about a socket");
     }
     inet_diag_msg found{};
     if (got < static_cast<ssize_t>(NLMSG_HDRLEN + sizeof(found)))
-        return base::make_error(base::ErrorKind::corrupt, "the kernel's answer is too short");
+        return make_error(ErrorKind::corrupt, "the kernel's answer is too short");
     std::memcpy(&found, answer.data() + NLMSG_HDRLEN, sizeof(found));
     return found.idiag_uid;
 }
 
-}  // namespace pace::controller
+}  // namespace pace::base

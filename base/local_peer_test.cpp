@@ -1,4 +1,4 @@
-#include "service/controller/shell/local_peer.h"
+#include "base/local_peer.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 
 #include "base/unique_fd.h"
 
-namespace pace::controller {
+namespace pace::base {
 namespace {
 
 constexpr uid_t kNobody = 65534;
@@ -18,7 +18,7 @@ constexpr uid_t kNobody = 65534;
 class LocalPeerTest : public testing::TestWithParam<int> {
   protected:
     void SetUp() override {
-        listening_ = base::UniqueFd(socket(GetParam(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+        listening_ = UniqueFd(socket(GetParam(), SOCK_STREAM | SOCK_CLOEXEC, 0));
         address_.ss_family = static_cast<sa_family_t>(GetParam());
         if (GetParam() == AF_INET)
             reinterpret_cast<sockaddr_in&>(address_).sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -31,14 +31,14 @@ class LocalPeerTest : public testing::TestWithParam<int> {
     }
 
     sockaddr* as_socket_address() { return reinterpret_cast<sockaddr*>(&address_); }
-    base::UniqueFd connected() {
-        base::UniqueFd fd(socket(GetParam(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    UniqueFd connected() {
+        UniqueFd fd(socket(GetParam(), SOCK_STREAM | SOCK_CLOEXEC, 0));
         EXPECT_EQ(connect(fd.get(), as_socket_address(), size_), 0);
         return fd;
     }
-    base::UniqueFd accepted() { return base::UniqueFd(accept(listening_.get(), nullptr, nullptr)); }
+    UniqueFd accepted() { return UniqueFd(accept(listening_.get(), nullptr, nullptr)); }
 
-    base::UniqueFd listening_;
+    UniqueFd listening_;
     sockaddr_storage address_{};
     socklen_t size_ = sizeof(address_);
 };
@@ -46,8 +46,8 @@ class LocalPeerTest : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Families, LocalPeerTest, testing::Values(AF_INET, AF_INET6));
 
 TEST_P(LocalPeerTest, TheUserIsThatOfTheProcessThatConnected) {
-    const base::UniqueFd there = connected();
-    const base::UniqueFd here = accepted();
+    const UniqueFd there = connected();
+    const UniqueFd here = accepted();
     EXPECT_TRUE(is_from_loopback(here.get()));
     const auto user = user_of_peer(here.get());
     ASSERT_TRUE(user) << user.error().message;
@@ -61,12 +61,12 @@ TEST_P(LocalPeerTest, AnotherUsersConnectionIsThatUsers) {
     const pid_t child = fork();
     if (child == 0) {
         if (setuid(kNobody) != 0) _exit(1);
-        const base::UniqueFd there = connected();
+        const UniqueFd there = connected();
         char byte = 0;
         close(end[1]);
         _exit(read(end[0], &byte, 1) == 0 ? 0 : 1);  // until the test is done
     }
-    const base::UniqueFd here = accepted();
+    const UniqueFd here = accepted();
     const auto user = user_of_peer(here.get());
     close(end[1]);
     close(end[0]);
@@ -78,8 +78,8 @@ TEST_P(LocalPeerTest, AnotherUsersConnectionIsThatUsers) {
 }
 
 TEST_P(LocalPeerTest, AConnectionThatIsGoneIsNotFound) {
-    base::UniqueFd there = connected();
-    const base::UniqueFd here = accepted();
+    UniqueFd there = connected();
+    const UniqueFd here = accepted();
     linger now{.l_onoff = 1, .l_linger = 0};
     setsockopt(there.get(), SOL_SOCKET, SO_LINGER, &now, sizeof(now));  // the end is a reset
     there = {};
@@ -90,4 +90,4 @@ TEST_P(LocalPeerTest, AConnectionThatIsGoneIsNotFound) {
 }
 
 }  // namespace
-}  // namespace pace::controller
+}  // namespace pace::base
