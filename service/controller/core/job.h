@@ -1,17 +1,9 @@
 // Job: the workers that train one model. It admits and loses workers, and from this drives its
 // views and groups.
 //
-// The gate: there is no view and no group before all `world` ranks have joined once. With
-// run.min_workers, it is enough that so many are there and have waited for the others for
-// run.wait_ms. From then on the job is *started* for good. A worker that joins later is a newcomer,
-// which nobody needs before it is admitted.
-//
-// After a replay the job *gathers*: the members named in the journal must announce themselves
-// within liveness_max of the controller's start, or of the first member's return if that is later.
-// Then the job continues without the missing. A job whose last members were lost with their daemons
-// waits as long for the others, from when the first returns, or from when the only workers left
-// lack rounds. Such workers, and newly opened sessions, must find the models of the sessions that
-// only reconnect. They must not become the job's first workers.
+// The roster has the workers (roster.h). Attendance says when the job may begin and go on
+// (attendance.h): there is no view and no group before it begins. From then on the job is *started*
+// for good. A worker that joins later is a newcomer, which nobody needs before it is admitted.
 #pragma once
 
 #include <memory>
@@ -21,17 +13,18 @@
 #include <vector>
 
 #include "service/controller/core/adoptions.h"
+#include "service/controller/core/attendance.h"
 #include "service/controller/core/cluster.h"
 #include "service/controller/core/groups.h"
 #include "service/controller/core/journal_record.h"
 #include "service/controller/core/left_out.h"
 #include "service/controller/core/places.h"
 #include "service/controller/core/reported_groups.h"
+#include "service/controller/core/roster.h"
 #include "service/controller/core/server_job.h"
 #include "service/controller/core/slowness.h"
 #include "service/controller/core/turn.h"
 #include "service/controller/core/views.h"
-#include "service/controller/core/worker.h"
 
 namespace pace::controller {
 
@@ -39,6 +32,8 @@ class Job {
   public:
     // Takes options as check() returns them.
     Job(JobId id, JobOptions options, uint32_t uid, uint64_t token, Cluster& cluster);
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
 
     JobId id() const { return id_; }
     const JobOptions& options() const { return options_; }
@@ -52,21 +47,13 @@ class Job {
     // Sets the run. A job that was created beforehand gets its run with its first worker. A job
     // whose journal was lost gets its run back with the first worker that was in it.
     void set_run(Run run, uint64_t before);
-    bool has_been_joined() const { return ranks_seen_ > 0; }
-    // Whether no worker is there, and some are awaited after the controller's restart.
-    bool awaits_return(TimePoint now) const;
-    // Whether the job had workers, and none is there or awaited.
-    bool is_deserted(TimePoint now) const;
-    // Whether, in addition, none may be alive without a daemon: all are known to have gone, or
-    // nobody has come back for long.
-    bool have_all_died(TimePoint now) const;
-    // The number of workers for which a daemon speaks.
-    uint32_t live() const { return live_; }
-    // Nobody has joined yet; the job ends if nobody joins in time.
-    void begin_unjoined(TimePoint now) { unjoined_since_ = now; }
-    bool was_joined() const { return !unjoined_since_; }
     bool is_started() const { return views_.epoch() > 0; }
-    bool is_gathering() const { return gathering_; }
+    // Nobody has joined yet; the job ends if nobody joins in time.
+    void begin_unjoined(TimePoint now) { attendance_.begin_unjoined(now); }
+    const Attendance& attendance() const { return attendance_; }
+    const Roster& roster() const { return roster_; }
+    // By rank; empty until a worker joins.
+    const std::vector<Worker>& workers() const { return roster_.workers(); }
 
     // A worker joins with a rank that is not live. The caller has checked the request.
     void join(const From<WorkerJoin>& event, const Turn& turn);
@@ -94,7 +81,7 @@ class Job {
     void on_link_lost(NodeId a, NodeId b);
     void on_node_lost(NodeId node, const std::string& reason, const Turn& turn);
     // The node's id is forgotten.
-    void on_node_forgotten(NodeId node) { had_workers_.erase(node); }
+    void on_node_forgotten(NodeId node) { roster_.forget_node(node); }
     // The node has measured links.
     void on_links(NodeId node);
 
@@ -102,8 +89,6 @@ class Job {
     // event.
     void settle(const Turn& turn);
 
-    // Whether nobody is left, or nobody has been there for too long.
-    bool has_ended(TimePoint now) const;
     std::optional<TimePoint> next_deadline() const;
 
     // A node whose answer to PrepareView is long overdue; 0 if none.
@@ -114,12 +99,6 @@ class Job {
     void replay_finished(TimePoint now);
     void append_records(std::vector<JournalRecord>& records) const;
 
-    // Null if there is no such rank, or nobody has joined the job yet.
-    const Worker* find(Rank rank) const {
-        return rank < workers_.size() ? &workers_[rank] : nullptr;
-    }
-    // Empty until a worker joins.
-    const std::vector<Worker>& workers() const { return workers_; }
     const Views& views() const { return views_; }
     const Groups* groups() const { return groups_.get(); }
     const ReportedGroups* reported_groups() const { return reported_.get(); }
@@ -132,8 +111,6 @@ class Job {
     const LeftOut& left_out() const { return left_out_; }
     const Cluster& cluster() const { return cluster_; }
     const SlowWorkers& slow_workers() const { return slow_workers_; }
-    // Since when no worker is there or awaited; none otherwise.
-    std::optional<TimePoint> finished_since(TimePoint now) const;
 
     // An operator takes the node out of use: its workers leave, and are told why.
     void drain(NodeId node, const Turn& turn);
@@ -142,18 +119,11 @@ class Job {
     uint32_t zone_of(NodeId node) const;
 
   private:
-    // A worker that has not returned after so long without any live worker counts as gone.
-    bool is_patience_over(TimePoint now) const;
     void furnish();
-    Worker* live_at(NodeId node, Rank rank);
-    void await_return(TimePoint now);
-    bool waits_for_return(TimePoint now);
-    bool is_member_back(const From<WorkerJoin>& event) const;
     void learn_of_start(uint64_t epoch, const Turn& turn);
-    bool is_gone_on_with(bool under_way, TimePoint now);
-    void attach(Rank rank, NodeId node, WorkerState state, const Turn& turn);
     void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
-    void detach(Rank rank, WorkerState state, Placement placement, const Turn& turn);
+    void end_part(Rank rank, TimePoint now);
+    void depart(Rank rank, Departure how, const Turn& turn);
     void suspend(Rank rank, const std::string& reason, const Turn& turn);
     About about() const { return {options_.name}; }
     About about(Rank rank) const;
@@ -168,8 +138,6 @@ class Job {
     bool is_waited_on(Rank rank) const;
     bool is_needed(NodeId node) const;
     bool is_needed(const From<JobKept>& kept) const;
-    void place(Rank rank, Placement placement, const Turn& turn);
-
     void end_gathering(const Turn& turn);
     void request_view(NodeId node);
     void begin_view(const Turn& turn);
@@ -181,10 +149,6 @@ class Job {
                         std::vector<Adoption>& ret_adoptions) const;
     std::vector<Member> members_covered() const;
     void find_places(const std::vector<NodeId>& nodes);
-    void look_for_start(TimePoint now);
-    // When the present workers have waited long enough for the others; none if they are too few.
-    std::optional<TimePoint> late_start() const;
-    bool start_is_due(TimePoint now) const;
 
     JobId id_;
     JobOptions options_;
@@ -194,35 +158,20 @@ class Job {
     Run run_;
     uint64_t run_before_ = 0;
     Cluster& cluster_;
-    // By rank. Memory proportional to the world is allocated when the first worker joins.
-    std::vector<Worker> workers_;
+    Roster roster_;
     Views views_;
+    Attendance attendance_;
     Adoptions adoptions_;
     Places places_;  // of the view's nodes
     LeftOut left_out_;
     SlowWorkers slow_workers_;
     std::set<NodeId> owing_;          // keep residuals without workers; in the next view change
-    std::set<NodeId> had_workers_;    // have or had workers
     std::unique_ptr<Groups> groups_;  // null if no groups are formed here
     std::unique_ptr<ReportedGroups> reported_;  // null unless daemons report groups
     std::unique_ptr<ServerJob> server_;         // null unless there is a parameter server
-    uint32_t ranks_seen_ = 0;                   // not absent
-    uint32_t live_ = 0;
-    uint32_t unsettled_ = 0;  // lost or missing
-    // Since when run.min_workers have been there, while the job has not started.
-    std::optional<TimePoint> enough_since_;
     // The membership differs from the view, or from the change under way.
     bool view_wanted_ = false;
     bool view_broken_ = false;  // the change needs a node that is gone
-    bool gathering_ = false;
-    bool deserted_ = false;       // no worker has taken part since all were gone
-    uint64_t journal_epoch_ = 0;  // the last epoch in the journal
-    std::optional<TimePoint> gather_deadline_;
-    // All members were lost with their daemons, and none is back, or not all for long.
-    bool all_lost_ = false;
-    std::optional<TimePoint> return_deadline_;
-    std::optional<TimePoint> unjoined_since_;  // since when nobody has joined
-    std::optional<TimePoint> empty_since_;     // since when no worker is live, if one was
 };
 
 }  // namespace pace::controller

@@ -7,7 +7,7 @@ namespace pace::controller {
 
 LeftOut::Present Job::present() const {
     LeftOut::Present present;
-    for (const Worker& worker : workers_)
+    for (const Worker& worker : workers())
         if (is_taking_part(worker.state)) ++present[worker.node].workers;
     if (!server_) return present;
     for (const NodeId node : server_->hosts()) present[node].is_host = true;
@@ -52,8 +52,8 @@ void Job::leave_out(NodeId node, const Turn& turn) {
         fmt::format("job {} goes on without node '{}', which is cut from node '{}'", options_.name,
                     cluster_.nodes.name_of(node), cluster_.nodes.name_of(other)),
         {.job = options_.name, .node = cluster_.nodes.name_of(node)});
-    for (Rank rank = 0; rank < workers_.size(); ++rank)
-        if (workers_[rank].node == node && is_taking_part(workers_[rank].state))
+    for (Rank rank = 0; rank < workers().size(); ++rank)
+        if (roster_.at(rank).node == node && is_taking_part(roster_.at(rank).state))
             suspend(rank, reason, turn);
 }
 
@@ -62,8 +62,8 @@ void Job::take_back(NodeId node, const Turn& turn) {
               fmt::format("job {}: node '{}' may take part again", options_.name,
                           cluster_.nodes.name_of(node)),
               {.job = options_.name, .node = cluster_.nodes.name_of(node)});
-    for (Rank rank = 0; rank < workers_.size(); ++rank) {
-        const Worker& worker = workers_[rank];
+    for (Rank rank = 0; rank < workers().size(); ++rank) {
+        const Worker& worker = roster_.at(rank);
         if (worker.node != node || !is_live(worker.state) || is_taking_part(worker.state)) continue;
         const auto kept = left_out_.take(rank);
         if (!kept) continue;

@@ -1,5 +1,6 @@
 // Job views: when the view must change, and who is in the next one.
 #include <algorithm>
+#include <set>
 
 #include "service/controller/core/job.h"
 
@@ -45,15 +46,15 @@ void Job::on_view_prepared(const From<ViewPrepared>& event) {
 }
 
 void Job::settle(const Turn& turn) {
-    if (gathering_) end_gathering(turn);
-    if (gathering_ || waits_for_return(turn.now)) return;
-    look_for_start(turn.now);
-    if (start_is_due(turn.now)) {
+    if (attendance_.ends_gathering(turn.now)) end_gathering(turn);
+    if (attendance_.is_gathering() || attendance_.waits_for_return(turn.now)) return;
+    attendance_.look_for_start(turn.now);
+    if (attendance_.start_is_due(turn.now)) {
         turn.note(
             "job-started",
-            ranks_seen_ == options_.world
+            roster_.seen() == options_.world
                 ? fmt::format("job {}: all {} workers have joined", options_.name, options_.world)
-                : fmt::format("job {}: begins with {} of {} workers", options_.name, live_,
+                : fmt::format("job {}: begins with {} of {} workers", options_.name, roster_.live(),
                               options_.world),
             about());
         view_wanted_ = true;
@@ -72,19 +73,21 @@ void Job::settle(const Turn& turn) {
     if (server_) server_->send(turn);
 }
 
-bool Job::waits_for_return(TimePoint now) {
-    if (!all_lost_ || live_ == 0) {
-        return_deadline_.reset();  // restarted by the first worker that returns
-        return false;
+// The job goes on without the members that have not returned.
+void Job::end_gathering(const Turn& turn) {
+    std::set<NodeId> gone;
+    for (const Rank rank : roster_.give_up_missing(turn)) {
+        const NodeId node = roster_.at(rank).node;
+        if (!cluster_.nodes.is_attached(node)) gone.insert(node);
+        turn.warn("worker-missing",
+                  fmt::format("job {}: rank {} did not come back after the controller's restart",
+                              options_.name, rank),
+                  about(rank));
     }
-    const bool some_may = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
-        return worker.may_return && !is_taking_part(worker.state);
-    });
-    if (some_may && return_deadline_ && now < *return_deadline_) return true;
-    all_lost_ = false;
-    return_deadline_.reset();
-    for (Worker& worker : workers_) worker.may_return = false;
-    return false;
+    // Its peers may have operations with it under way, which would never end otherwise.
+    for (const NodeId node : gone)
+        turn.tell_others(NodeGone{node, "it did not come back after the controller's restart"});
+    view_wanted_ = true;
 }
 
 void Job::begin_view(const Turn& turn) {
@@ -99,8 +102,8 @@ void Job::begin_view(const Turn& turn) {
         for (const NodeId node : server_->hosts()) add(node);
         server_->begin_view();
     }
-    for (Worker& worker : workers_) {
-        if (worker.state == WorkerState::joined) worker.state = WorkerState::member;
+    roster_.start();
+    for (const Worker& worker : workers()) {
         // A newcomer's node may keep residuals of a predecessor there, from a view unknown to us.
         const bool may_owe = is_top_k(options_.compression) && is_live(worker.state);
         // The newcomer's node may have a checkpoint of the model on its disk.
@@ -113,8 +116,8 @@ void Job::begin_view(const Turn& turn) {
 
 std::vector<Member> Job::members_covered() const {
     std::vector<Member> members;
-    for (Rank rank = 0; rank < workers_.size(); ++rank) {
-        const Worker& worker = workers_[rank];
+    for (Rank rank = 0; rank < workers().size(); ++rank) {
+        const Worker& worker = roster_.at(rank);
         if (is_taking_part(worker.state) && views_.covers(worker.node))
             members.push_back({rank, worker.node});
     }
@@ -142,9 +145,8 @@ void Job::on_links(NodeId node) {
 // Whether any member, of this view or an earlier one, has the result of a round.
 bool Job::are_rounds_made() const {
     if (views_.completed(left_out_.nodes()) > 0) return true;
-    return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
-        return is_live(worker.state) && worker.rounds > 0;
-    });
+    return roster_.any(
+        [](const Worker& worker) { return is_live(worker.state) && worker.rounds > 0; });
 }
 
 // Gradients of a model that lacks rounds must not enter the others' rounds. A newcomer whose first
@@ -153,8 +155,8 @@ bool Job::are_rounds_made() const {
 void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
     if (family_of(options_.policy) != Family::collective || !are_rounds_made()) return;
     const std::vector<NodeId> left_behind = views_.left_behind(left_out_.nodes());
-    for (Rank rank = 0; rank < workers_.size(); ++rank) {
-        const Worker& worker = workers_[rank];
+    for (Rank rank = 0; rank < workers().size(); ++rank) {
+        const Worker& worker = roster_.at(rank);
         const bool did_not_ask = worker.state == WorkerState::admitted && !worker.wants_model;
         const bool is_left_behind =
             worker.state == WorkerState::member &&
@@ -167,16 +169,14 @@ void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
 }
 
 void Job::leave_out_without_donor(Rank rank, const Turn& turn) {
-    Worker& worker = workers_[rank];
-    worker.state = WorkerState::newcomer;
-    worker.wants_model = false;
-    place(rank, Placement::joined, turn);
+    roster_.send_back(rank, turn);
     if (groups_) groups_->remove_member(rank);
-    turn.tell(worker.node, NoModel{id_, rank});
+    const NodeId node = roster_.at(rank).node;
+    turn.tell(node, NoModel{id_, rank});
     turn.warn("no-model",
               fmt::format("job {}: rank {} on node '{}' asks for the model, and no "
                           "member has got one by a broadcast",
-                          options_.name, rank, cluster_.nodes.name_of(worker.node)),
+                          options_.name, rank, cluster_.nodes.name_of(node)),
               about(rank));
 }
 
@@ -185,7 +185,7 @@ void Job::leave_out_without_donor(Rank rank, const Turn& turn) {
 void Job::name_newcomers(const std::vector<Member>& members,
                          std::vector<Adoption>& ret_adoptions) const {
     for (const Member& member : members)
-        if (workers_[member.rank].state == WorkerState::admitted)
+        if (roster_.at(member.rank).state == WorkerState::admitted)
             ret_adoptions.push_back({member.rank, kNoRank});
 }
 
@@ -193,7 +193,7 @@ void Job::commit_view(const Turn& turn) {
     leave_out_those_who_lack_rounds(turn);
     std::vector<Member> members = members_covered();
     Adoptions::Answer answer =
-        adoptions_.list({members, workers_, views_.without_model(), are_rounds_made()});
+        adoptions_.list({members, workers(), views_.without_model(), are_rounds_made()});
     for (const Rank rank : answer.without_donor) {
         leave_out_without_donor(rank, turn);
         std::erase_if(members, [rank](const Member& member) { return member.rank == rank; });
@@ -204,11 +204,7 @@ void Job::commit_view(const Turn& turn) {
         member.zone = relay_zone_of(cluster_, member.node, zone_of(member.node));
         member.nccl = cluster_.nodes.nccl_of(member.node);
     }
-    for (const Member& member : members) {
-        workers_[member.rank].state = WorkerState::member;
-        workers_[member.rank].wants_model = false;
-        workers_[member.rank].accepts_own = false;
-    }
+    roster_.make_members(members);
     if (!members.empty())
         std::erase_if(owing_, [this](NodeId node) { return views_.covers(node); });
     To<CommitView> commit = views_.commit(std::move(members), answer.adoptions, left_out_.nodes());

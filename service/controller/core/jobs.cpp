@@ -118,11 +118,11 @@ Result<> Jobs::remove(const std::string& name, std::optional<uint32_t> uid, cons
         return make_error(ErrorKind::denied,
                           "job '{}' belongs to another user; its owner and root may delete it",
                           name);
-    if (job->live() != 0)
+    if (job->roster().live() != 0)
         return make_error(ErrorKind::taken,
                           "{} workers are in job '{}'; stop them first: the job then ends by "
                           "itself, or can be deleted",
-                          job->live(), name);
+                          job->roster().live(), name);
     end(*job, "job-deleted", "deleted", turn);
     return {};
 }
@@ -174,7 +174,8 @@ Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& op
     PACE_TRY_ASSIGN(choice, choose_run(event, *job, turn.now));
     if (choice == RunChoice::begins_another) return begin_another_run(options, event, *job, turn);
     if (choice == RunChoice::names_it) name_run(*job, event, job->run_before(), turn);
-    if (job->live() == 0 && job->is_started() && (event.run.began == 0 || !job->is_gathering()))
+    if (job->roster().live() == 0 && job->is_started() &&
+        (event.run.began == 0 || !job->attendance().is_gathering()))
         turn.warn("job-resumed",
                   fmt::format("job {}: rank {} goes on with {}, of which no other worker is "
                               "there; if it is to begin anew, stop it and end the old one with "
@@ -187,7 +188,7 @@ Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& op
             "job '{}' has other options: {}; join with the job's, or choose another name",
             options.name, differences(options, job->options()));
     }
-    const Worker* holder = job->find(event.rank);
+    const Worker* holder = job->roster().find(event.rank);
     if (holder != nullptr && is_live(holder->state)) {
         return make_error(ErrorKind::taken,
                           "rank {} of job '{}' is held by a worker on node '{}'; use a free rank",
@@ -238,8 +239,9 @@ Job* Jobs::find(const std::string& name) {
 }
 
 void Jobs::sweep(Job& job, const Turn& turn) {
-    if (!job.has_ended(turn.now)) return;
-    end(job, "job-ended", job.was_joined() ? "ended" : "nobody joined it in time", turn);
+    if (!job.attendance().has_ended(turn.now)) return;
+    end(job, "job-ended", job.attendance().was_joined() ? "ended" : "nobody joined it in time",
+        turn);
 }
 
 void Jobs::end(Job& job, const char* event, const char* why, const Turn& turn) {

@@ -27,14 +27,14 @@ Result<RunChoice> choose_known(const From<WorkerJoin>& event, const Job& job) {
     }
     // The worker's run, whose journal record this controller has lost.
     const bool is_newer = event.run.began > job.run().began && event.resume && event.epoch > 0;
-    if (is_newer && !job.has_been_joined()) return RunChoice::names_it;
-    if (is_newer && job.live() == 0) return RunChoice::begins_another;
+    if (is_newer && job.roster().seen() == 0) return RunChoice::names_it;
+    if (is_newer && job.roster().live() == 0) return RunChoice::begins_another;
     return RunChoice::takes_part;
 }
 
 base::Error another_is_under_way(const From<WorkerJoin>& event, const Job& job) {
     const std::string& name = job.options().name;
-    if (job.live() > 0)
+    if (job.roster().live() > 0)
         return make_error(
             ErrorKind::taken,
             "job '{}' is under way as {}, and this worker is of {}: stop that one, wait "
@@ -60,17 +60,17 @@ base::Error not_known_yet(const Job& job) {
 
 Result<RunChoice> choose_run(const From<WorkerJoin>& event, const Job& job, TimePoint now) {
     if (event.run.began != 0 && job.run().began != 0) return choose_known(event, job);
-    if (!job.has_been_joined()) return RunChoice::names_it;
-    const bool is_deserted = job.is_deserted(now);
+    if (job.roster().seen() == 0) return RunChoice::names_it;
+    const bool is_deserted = job.attendance().is_deserted(now);
     if (event.run.id != job.run().id) {
         if (is_deserted) return RunChoice::begins_another;
         return another_is_under_way(event, job);
     }
     if (event.rerun == Rerun::never || event.resume) return RunChoice::takes_part;
     // A rerun would be mistaken for workers that continue, and would train alone if they do not.
-    if (job.awaits_return(now)) return not_known_yet(job);
+    if (job.attendance().awaits_return(now)) return not_known_yet(job);
     const bool is_over =
-        event.rerun == Rerun::when_none_lives ? is_deserted : job.have_all_died(now);
+        event.rerun == Rerun::when_none_lives ? is_deserted : job.attendance().have_all_died(now);
     return is_over ? RunChoice::begins_another : RunChoice::takes_part;
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double kSlowFactor = 1.5;  // below this a slowest worker is normal
 
 void add_stage(const Job& job, TimePoint now, JobView& view) {
-    const auto finished = job.finished_since(now);
+    const auto finished = job.attendance().finished_since(now);
     view.stage = finished           ? JobStage::finished
                  : job.is_started() ? JobStage::running
                                     : JobStage::joining;
@@ -268,7 +268,7 @@ JobView view_of(const Job& job, TimePoint now) {
     view.base_round = job.views().view().base_round;
     view.started = job.is_started();
     view.changing_view = job.views().is_changing();
-    view.gathering = job.is_gathering();
+    view.gathering = job.attendance().is_gathering();
     view.left_out.assign(job.left_out().nodes().begin(), job.left_out().nodes().end());
     for (Rank rank = 0; rank < job.workers().size(); ++rank) {
         if (job.workers()[rank].state != WorkerState::absent)
