@@ -58,8 +58,7 @@ void Exchange::begin() {
         return;
     }
     if (is_local()) {
-        services_.active.push_back(self_);
-        services_.exchange_began();
+        services_.active.add(self_);
         base::spawn<Result<>>(await_members(),
                               [this](const Result<>& result) { members_ended(result); });
         return;
@@ -69,8 +68,7 @@ void Exchange::begin() {
         services_.loop.defer(base::keep(self_, [joined](Exchange& own) { own.finish(joined); }));
         return;
     }
-    services_.active.push_back(self_);
-    services_.exchange_began();
+    services_.active.add(self_);
     base::spawn<Result<>>(plan_.numbers.empty() ? run_among_nodes() : run_telling(),
                           [this](const Result<>& result) { network_ended(result); });
 }
@@ -127,7 +125,7 @@ Task<Result<>> Exchange::await_members() {
 }
 
 void Exchange::members_ended(const Result<>& result) {
-    leave_active();
+    services_.active.remove(this);
     if (!result) return finish(result);
     run_local();
 }
@@ -261,14 +259,8 @@ Task<Result<>> Exchange::reduce() {
                                                options);
 }
 
-void Exchange::leave_active() {
-    std::erase_if(services_.active, [this](const std::weak_ptr<Active>& other) {
-        return other.expired() || other.lock().get() == this;
-    });
-}
-
 void Exchange::network_ended(const Result<>& result) {
-    leave_active();
+    services_.active.remove(this);
     services_.counters.bytes_sent += traffic().bytes_sent;
     services_.counters.bytes_received += traffic().bytes_received;
     // A flat run that ends within the node ends from a poll of its own participants, which must

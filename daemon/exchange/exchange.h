@@ -203,7 +203,6 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     void run_local();
     base::Task<base::Result<>> await_members();
     void members_ended(const base::Result<>& result);
-    void leave_active();
     void wake();
     bool is_made() const { return !plan_.progress || plan_.progress->is_complete(); }
     base::Result<> join_nodes();

@@ -212,8 +212,7 @@ bool Exchange::go_among_gpus_here() {
         gpu_sum_.reset();
         return false;
     }
-    services_.active.push_back(self_);
-    services_.exchange_began();
+    services_.active.add(self_);
     base::spawn<Result<>>(gpu_sum_->run(plan_.scale),
                           [this](const Result<>& result) { summed_here(result); });
     return true;
@@ -221,7 +220,7 @@ bool Exchange::go_among_gpus_here() {
 
 // After a failure nothing is lost that the host could not sum.
 void Exchange::summed_here(const Result<>& result) {
-    leave_active();
+    services_.active.remove(this);
     if (result) return commit_on_gpus();
     services_.loop.defer(base::keep(self_, [](Exchange& own) {
         own.gpu_sum_.reset();

@@ -188,7 +188,7 @@ void Links::State::look() {
     std::erase_if(to_ping, [this](const Ping& ping) { return is_over(ping); });
     const auto due = std::find_if(to_ping.begin(), to_ping.end(),
                                   [](const Ping& ping) { return base::now() >= ping.from; });
-    if (!pinging && due != to_ping.end() && !services.has_active()) {
+    if (!pinging && due != to_ping.end() && !services.active.any()) {
         const Ping next = *due;
         to_ping.erase(due);
         ping(next);

@@ -39,7 +39,6 @@ struct LinkNode {
                                               ExchangeOptions{}, disk)),
           links(*services, options) {
         services->self = self;
-        services->exchange_began = [] {};
     }
 
     std::unique_ptr<transports::MemoryTransport> transport;
@@ -163,12 +162,12 @@ TEST_F(LinksTest, ANodeThatAnswersOneSeriesIsMeasuredByThat) {
 TEST_F(LinksTest, NothingIsMeasuredWhileAnExchangeIsUnderWay) {
     start({1, 2});
     const auto exchange = std::make_shared<Lasting>();
-    nodes_[1]->services->active.push_back(exchange);
+    nodes_[1]->services->active.add(exchange);
     commit_at_all(1, {1, 2});
     run_for(milliseconds(20));
     EXPECT_TRUE(reports_.empty());
     EXPECT_EQ(nodes_[1]->transport->counters().messages_sent, 0U);
-    nodes_[1]->services->active.clear();
+    nodes_[1]->services->active.remove(exchange.get());
     EXPECT_TRUE(until([&] { return reports(1, 2) == 1; }));
 }
 

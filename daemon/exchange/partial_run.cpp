@@ -39,10 +39,7 @@ void PartialRun::start(Done done) {
             shared_from_this(), [](PartialRun& self) { self.ended(self.connected_.error()); }));
         return;
     }
-    if (place_.nodes.size() > 1) {
-        services_.active.push_back(weak_from_this());
-        services_.exchange_began();
-    }
+    if (place_.nodes.size() > 1) services_.active.add(weak_from_this());
     base::spawn<Result<partial::RoundOutcome>>(
         round_->run([this](size_t bytes) { return memory(bytes); }),
         [self = shared_from_this()](const Result<partial::RoundOutcome>& outcome) {
@@ -89,9 +86,7 @@ void PartialRun::finish_later(Result<partial::RoundOutcome> outcome) {
 void PartialRun::finish(Result<partial::RoundOutcome> outcome) {
     const Result<> settled = outcome ? round_->settle(*outcome) : Result<>();
     if (!settled) outcome = settled.error();
-    std::erase_if(services_.active, [this](const std::weak_ptr<Active>& other) {
-        return other.expired() || other.lock().get() == this;
-    });
+    services_.active.remove(this);
     const auto traffic = round_->traffic();
     services_.counters.bytes_sent += traffic.bytes_sent;
     services_.counters.bytes_received += traffic.bytes_received;

@@ -31,7 +31,7 @@ class Taking {
 
   private:
     // `ended` is called once, not before this returns.
-    using Ended = std::function<void(base::Result<std::shared_ptr<Transfer>>)>;
+    using Ended = std::function<void(const base::Result<std::shared_ptr<Transfer>>&)>;
     static std::shared_ptr<Transfer> begin(const base::Scope& owner, Services& services,
                                            Transfer::About about, uint64_t number, uint32_t check,
                                            size_t bytes, const Ended& ended);

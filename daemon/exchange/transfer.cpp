@@ -13,8 +13,7 @@ Transfer::Transfer(Services& services, collectives::Group group, About about)
       about_(std::move(about)) {}
 
 void Transfer::watch(const std::shared_ptr<Transfer>& self) {
-    services_.active.push_back(self);
-    services_.exchange_began();
+    services_.active.add(self);
     const collectives::Group& group = communicator.group();
     if (group.self == 0) return;
     services_.transport.receive(

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/training_events.h"
 #include "daemon/control/controller.h"
+#include "daemon/jobs/records.h"
 #include "daemon/members/digest.h"
 
 namespace pace::daemon {
@@ -14,9 +15,6 @@ using base::ErrorKind;
 using base::Result;
 
 namespace {
-
-// How often exchanges among nodes are checked for progress, while there are any.
-constexpr base::Duration kWatchInterval = std::chrono::milliseconds(50);
 
 // For people, and to tell which of two runs was the later one.
 uint64_t since_1970_ns() {
@@ -36,6 +34,7 @@ base::Error unknown_options(const base::Error& because) {
 Engine::Engine(Services& services)
     : services_(services),
       gpu_groups_(services.loop, services.options.nccl_communicators),
+      jobs_(services),
       questions_(services.loop),
       retained_(services.options.buffers_keep),
       links_(services),
@@ -44,12 +43,9 @@ Engine::Engine(Services& services)
                       services_.control->send(control::LinkCut{
                           node, cut, static_cast<uint64_t>(silent / std::chrono::milliseconds(1))});
                   }),
+      progress_watch_(services, peer_watch_),
       machine_(services.gpus) {
     services_.gpu_groups = &gpu_groups_;
-    services_.exchange_began = [this] {
-        if (!watch_timer_.pending())
-            watch_timer_ = services_.loop.run_after(kWatchInterval, [this] { watch(); });
-    };
 }
 
 Engine::~Engine() = default;
@@ -111,7 +107,7 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
 void Engine::seat(const JoinRequest& request, WorkerPort* port,
                   const control::JoinAccepted& accepted, const control::JobOptions& options,
                   const Joined& joined) {
-    const std::shared_ptr<Job> job = job_of(accepted, options, request.uid);
+    const std::shared_ptr<Job> job = jobs_.take_up(accepted, options, request.uid);
     if (!accepted.under_way) job->begin_anew();
     auto worker = std::make_shared<Worker>();
     worker->rank = accepted.rank;
@@ -182,7 +178,13 @@ uint64_t Engine::leave(const Seat& seat, const std::function<void()>& left) {
 
 void Engine::remove(const Seat& seat) {
     seat.job->remove(seat.worker);
-    if (seat.job->unused()) drop_unused_later();
+    if (seat.job->unused()) jobs_.drop_unused_later();
+}
+
+void Engine::record(Record record, const Seat& seat) const {
+    record.job = seat.job->state().id;
+    record.rank = seat.worker->rank;
+    services_.recorder->note(record);
 }
 
 bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request) {
@@ -196,42 +198,6 @@ bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64
 
 // ------------------------------------------------------------------------ what the controller says
 
-std::shared_ptr<Job> Engine::job(control::JobId id) const {
-    const auto entry = by_id_.find(id);
-    return entry == by_id_.end() ? nullptr : entry->second;
-}
-
-// If the job has workers here, they did not hear of the end: the daemon had no controller then.
-void Engine::give_up(Job& job, const control::Run& next) {
-    const auto error = base::make_error(
-        ErrorKind::closed,
-        "the run of job \"{}\" that this worker is in is over: {} has begun under its name; "
-        "open another session to take part in that one",
-        job.state().options.name, next.id.empty() ? std::string("another") : next.id);
-    if (!job.unused()) base::log_event(base::events::kRunOver, {{"job", job.state().options.name}});
-    const auto workers = job.state().workers;
-    for (const auto& [rank, worker] : workers) job.refuse(worker, error);
-    job.invalidate(error);
-    std::erase_if(by_id_, [&](const auto& entry) { return entry.second.get() == &job; });
-}
-
-std::shared_ptr<Job> Engine::job_of(const control::JoinAccepted& accepted,
-                                    const control::JobOptions& options, uint32_t uid) {
-    std::shared_ptr<Job>& job = jobs_[options.name];
-    const bool is_another = job && job->state().id != accepted.job;
-    const bool is_another_run = is_another && job->state().run.began != accepted.run.began;
-    if (is_another_run) give_up(*job, accepted.run);
-    if (is_another_run || (is_another && job->unused())) job.reset();
-    if (!job) job = std::make_shared<Job>(services_, options, uid);
-    std::erase_if(by_id_, [&](const auto& entry) { return entry.second == job; });
-    job->state().id = accepted.job;
-    job->state().token = accepted.token;
-    job->state().run = accepted.run;
-    by_id_[accepted.job] = job;
-    remember(accepted.job, job->state());
-    return job;
-}
-
 void Engine::on_attached(control::NodeId self) {
     base::log_event(base::events::kControllerAttached, {{"number", self}});
     services_.recorder->note({.kind = RecordKind::attached, .number = self});
@@ -239,7 +205,7 @@ void Engine::on_attached(control::NodeId self) {
     if (services_.self != 0 && services_.self != self) {
         const auto error =
             base::make_error(ErrorKind::aborted, "the controller has renumbered this node");
-        for (const auto& [name, job] : jobs_) job->invalidate(error);
+        for (const auto& [name, job] : jobs_.all()) job->invalidate(error);
         services_.peers.forget_all();
         links_.forget_all();
         peer_watch_.forget_all();
@@ -250,7 +216,7 @@ void Engine::on_attached(control::NodeId self) {
                                              [this] { forget_unnamed_peers(); });
     links_.attached();
     peer_watch_.attached();
-    for (const auto& [name, job] : jobs_) {
+    for (const auto& [name, job] : jobs_.all()) {
         for (const auto& [rank, worker] : job->state().workers) announce(job, worker);
         job->attached_anew();
         tell_kept(*job);
@@ -267,7 +233,7 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
     question.send = [] { return true; };
     question.accepted = [this, worker](const control::JoinAccepted& accepted,
                                        const control::JobOptions& options) {
-        const std::shared_ptr<Job> resumed = job_of(accepted, options, worker->uid);
+        const std::shared_ptr<Job> resumed = jobs_.take_up(accepted, options, worker->uid);
         if (worker->port != nullptr) resumed->resumed(worker, accepted.under_way);
     };
     question.refused = [job, worker](const base::Error& error) {
@@ -294,7 +260,7 @@ void Engine::on_detached(bool excluded, const std::string& reason) {
     services_.recordings->keep("excluded");
     const auto error =
         base::make_error(ErrorKind::aborted, "the cluster excluded this node: {}", reason);
-    for (const auto& [name, job] : jobs_) job->invalidate(error);
+    for (const auto& [name, job] : jobs_.all()) job->invalidate(error);
     services_.peers.forget_all();
     links_.forget_all();
     peer_watch_.forget_all();
@@ -306,7 +272,7 @@ void Engine::on_refused(const base::Error& error) {
 }
 
 void Engine::report(control::Heartbeat& ret_heartbeat) {
-    for (const auto& [name, job] : jobs_) {
+    for (const auto& [name, job] : jobs_.all()) {
         job->report(ret_heartbeat);
         for (const NodeId node : job->look_again()) peer_watch_.suspect(node);
         tell_kept(*job);
@@ -328,7 +294,7 @@ void Engine::on(const control::JoinAccepted& accepted) {
     if (accepted.rank == control::kNoRank) return;
     // The asker is gone, or refused. The place is given back, unless another session holds the rank
     // by now.
-    const std::shared_ptr<Job> known = job(accepted.job);
+    const std::shared_ptr<Job> known = jobs_.find(accepted.job);
     if (known && known->state().find(accepted.rank)) return;
     control::WorkerLeave message;
     message.job = accepted.job;
@@ -343,15 +309,15 @@ void Engine::on(const control::JoinRefused& refused) {
 }
 
 void Engine::on(const control::PrepareView& view) {
-    record(view);
-    if (with_job(view.job, [&view](Job& found) { found.prepare(view); })) return;
+    record_order(*services_.recorder, view);
+    if (jobs_.with(view.job, [&view](Job& found) { found.prepare(view); })) return;
     // A job without workers here has nothing to stop.
     services_.control->send(control::ViewPrepared{.job = view.job, .epoch = view.epoch});
 }
 
 void Engine::on(const control::CommitView& view) {
-    record(view);
-    with_job(view.job, [this, &view](Job& found) {
+    record_order(*services_.recorder, view);
+    jobs_.with(view.job, [this, &view](Job& found) {
         const JobState& state = found.state();
         if (view.epoch <= state.view.epoch) return;
         found.commit(view);
@@ -360,8 +326,8 @@ void Engine::on(const control::CommitView& view) {
 }
 
 void Engine::on(const control::GroupOrder& order) {
-    record(order);
-    if (with_job(order.job, [&order](Job& found) { found.order(order); })) return;
+    record_order(*services_.recorder, order);
+    if (jobs_.with(order.job, [&order](Job& found) { found.order(order); })) return;
     services_.control->send(control::GroupDone{.job = order.job,
                                                .group = order.group,
                                                .failed = true,
@@ -369,7 +335,7 @@ void Engine::on(const control::GroupOrder& order) {
 }
 
 void Engine::on(const control::GroupAbort& abort) {
-    with_job(abort.job, [&abort](Job& found) {
+    jobs_.with(abort.job, [&abort](Job& found) {
         found.abort_group(abort.group, base::make_error(ErrorKind::aborted, "{}", abort.reason));
     });
 }

@@ -6,21 +6,20 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
-#include "base/attempt.h"
 #include "base/result.h"
 #include "daemon/control/control_handler.h"
 #include "daemon/exchange/links.h"
 #include "daemon/exchange/peer_watch.h"
+#include "daemon/exchange/progress_watch.h"
 #include "daemon/families/serving/shard_disk.h"
 #include "daemon/gpu/gpu_groups.h"
 #include "daemon/jobs/job.h"
+#include "daemon/jobs/job_table.h"
 #include "daemon/jobs/questions.h"
 #include "daemon/jobs/retained_buffers.h"
 #include "daemon/runtime/machine.h"
@@ -117,7 +116,7 @@ class Engine final : public ControlHandler {
     // transport lets go.
     void shut_down();
 
-    size_t jobs() const { return jobs_.size(); }
+    size_t jobs() const { return jobs_.all().size(); }
 
     // Records what a client has seen of a worker: the end of a call, its death, that it is stopped.
     void record(Record record, const Seat& seat) const;
@@ -169,11 +168,7 @@ class Engine final : public ControlHandler {
 
   private:
     uint64_t ask(uint64_t ticket, Questions::Question question);
-    std::shared_ptr<Job> job(control::JobId id) const;
     static uint64_t reached(const JoinRequest& request, uint64_t kept);
-    void give_up(Job& job, const control::Run& next);
-    std::shared_ptr<Job> job_of(const control::JoinAccepted& accepted,
-                                const control::JobOptions& options, uint32_t uid);
     void seat(const JoinRequest& request, WorkerPort* port, const control::JoinAccepted& accepted,
               const control::JobOptions& options, const Joined& joined);
     // `checked` is called before this returns, unless a disk has to be asked.
@@ -184,50 +179,25 @@ class Engine final : public ControlHandler {
     bool tell_leave(const Job& job, control::Rank rank, bool orderly, uint64_t request = 0);
     void tell_kept(const Job& job);
     void tell_retained();
-    // Runs `work` on the job; false if there is no such job. If there is no memory for `work`, only
-    // this job ends what it has under way.
-    template <typename Work>
-    bool with_job(control::JobId id, const Work& work) {
-        const std::shared_ptr<Job> found = job(id);
-        if (!found) return false;
-        if (!base::attempt([&] { work(*found); })) found->run_out_of_memory();
-        return true;
-    }
-    std::shared_ptr<Job> unused_job(control::JobId id, uint64_t token) const;
-    void drop_unused();
     void end_active(control::JobId id, const base::Error& error);
-    void drop_unused_later();
     static RetainedBuffers::Key key_of(const Seat& seat);
     void drop_expired_buffers();
     bool give_up_kept(uint32_t user, uint64_t bytes);
     void forget_unnamed_peers();
-    void watch();
     void tell_waits();
     void tell_waits_later();
-    void connect_anew(NodeId node);
-    void record(const control::PrepareView& view) const;
-    void record(const control::CommitView& view) const;
-    void record(const control::GroupOrder& order) const;
-    void record(const control::WorkerSuspended& suspended) const;
-    void remember(control::JobId id, const JobState& state);
-    void record_wait(const Active& exchange, base::Duration stalled_for,
-                     const std::vector<NodeId>& nodes) const;
-    void log_wait(Active& exchange, base::Duration stalled_for,
-                  const std::vector<NodeId>& nodes) const;
 
     Services& services_;
     GpuGroups gpu_groups_;  // before the jobs, whose results may lie in its memory
-    std::map<std::string, std::shared_ptr<Job>> jobs_;  // by name
-    std::unordered_map<control::JobId, std::shared_ptr<Job>> by_id_;
+    JobTable jobs_;
     Questions questions_;
     RetainedBuffers retained_;
     base::Timer sweeping_;
     Links links_;
     PeerWatch peer_watch_;
+    ProgressWatch progress_watch_;
     Machine machine_;
-    base::Timer watch_timer_;
     base::Timer waits_timer_;
-    base::Timer drop_timer_;
     base::Timer naming_timer_;
     base::Scope scope_;
 };

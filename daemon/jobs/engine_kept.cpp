@@ -1,7 +1,6 @@
 // Engine: what is kept when trainers are gone, for how long, and who pays. Buffers of dead trainers
 // are kept for their successors. What a job without workers has here is kept as long as the
 // controller does not say that nobody needs it.
-#include <algorithm>
 #include <utility>
 
 #include "daemon/control/controller.h"
@@ -11,15 +10,6 @@ namespace pace::daemon {
 
 using base::ErrorKind;
 using base::Result;
-
-namespace {
-
-// How often unused jobs are looked at again until their time has come.
-constexpr int kLooksPerUnusedKeep = 6;
-// How often jobs are looked at that are over, except for an exchange that soon ends.
-constexpr base::Duration kEndingLook = std::chrono::milliseconds(50);
-
-}  // namespace
 
 RetainedBuffers::Key Engine::key_of(const Seat& seat) {
     return {seat.worker->uid, seat.job->state().token, seat.worker->rank};
@@ -83,16 +73,10 @@ void Engine::tell_retained() {
         services_.control->send(control::JobKept{.job = of.id, .token = token});
 }
 
-// The job with this id; null unless it has this token and no worker here.
-std::shared_ptr<Job> Engine::unused_job(control::JobId id, uint64_t token) const {
-    const std::shared_ptr<Job> found = job(id);
-    return found && found->state().token == token && found->unused() ? found : nullptr;
-}
-
 void Engine::on(const control::JobEnded& ended) {
     retained_.drop_job(ended.token);
-    const bool is_here = job(ended.job) != nullptr;
-    const auto found = unused_job(ended.job, ended.token);
+    const bool is_here = jobs_.find(ended.job) != nullptr;
+    const auto found = jobs_.find_unused(ended.job, ended.token);
     if (is_here && !found) return;
     const auto error = base::make_error(ErrorKind::aborted, "the job is over");
     if (found) {
@@ -100,53 +84,22 @@ void Engine::on(const control::JobEnded& ended) {
         found->end_part();
     }
     end_active(ended.job, error);
-    drop_unused();
+    jobs_.drop_unused();
 }
 
 // The residuals of a node that leaves go on their way without the job. Their taker may have ended
 // before it heard of the job's end.
 void Engine::end_active(control::JobId id, const base::Error& error) {
-    const auto under_way = services_.active;
-    for (const auto& weak : under_way) {
-        const auto active = weak.lock();
-        if (active && active->job() == id) active->abort(error);
-    }
+    services_.active.each([&](const auto& exchange) {
+        if (exchange->job() == id) exchange->abort(error);
+    });
 }
 
 void Engine::on(const control::PartEnded& ended) {
-    const auto found = unused_job(ended.job, ended.token);
+    const auto found = jobs_.find_unused(ended.job, ended.token);
     if (!found) return;
     found->end_part();
-    drop_unused();
-}
-
-void Engine::drop_unused_later() {
-    if (!drop_timer_.pending())
-        drop_timer_ =
-            services_.loop.run_after(services_.options.unused_keep, [this] { drop_unused(); });
-}
-
-// Each job has its own time: another job may have become unused a moment ago, in the middle of an
-// exchange.
-void Engine::drop_unused() {
-    const base::TimePoint now = base::now();
-    const base::Duration keep = services_.options.unused_keep;
-    const auto is_over = [now, keep](const auto& entry) {
-        const Job& job = *entry.second;
-        if (!job.unused() || job.is_exchanging()) return false;
-        return job.has_ended_here() || (now - job.unused_since() >= keep && !job.keeps_shards());
-    };
-    std::erase_if(by_id_, is_over);
-    std::erase_if(jobs_, is_over);
-    if (jobs_.empty()) gpu_groups_.rest();
-    std::optional<base::Duration> next;
-    for (const auto& [name, job] : jobs_) {
-        if (!job->unused()) continue;
-        const base::Duration wait =
-            job->has_ended_here() ? kEndingLook : keep / kLooksPerUnusedKeep;
-        next = std::min(next.value_or(wait), wait);
-    }
-    if (next) drop_timer_ = services_.loop.run_after(*next, [this] { drop_unused(); });
+    jobs_.drop_unused();
 }
 
 }  // namespace pace::daemon

@@ -12,7 +12,7 @@ using base::Result;
 
 std::vector<Engine::ShardSummary> Engine::shards() const {
     std::vector<ShardSummary> summaries;
-    for (const auto& [name, job] : jobs_) {
+    for (const auto& [name, job] : jobs_.all()) {
         if (job->shard_host() == nullptr) continue;
         for (const auto& [number, seen] : job->shard_host()->shards())
             summaries.push_back({name, number, seen.count, seen.versions, seen.memory});
@@ -21,11 +21,11 @@ std::vector<Engine::ShardSummary> Engine::shards() const {
 }
 
 void Engine::on(const control::ServerOrder& order) {
-    with_job(order.job, [&order](Job& found) { found.order(order); });
+    jobs_.with(order.job, [&order](Job& found) { found.order(order); });
 }
 
 void Engine::on(const control::CheckpointEnded& ended) {
-    with_job(ended.job, [&ended](Job& found) { found.checkpoint_ended(ended); });
+    jobs_.with(ended.job, [&ended](Job& found) { found.checkpoint_ended(ended); });
 }
 
 // For a worker of a parameter server, the server says at which step the worker is.

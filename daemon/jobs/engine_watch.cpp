@@ -1,7 +1,5 @@
-// Engine: other nodes, failures, and ends: lost connections, exchanges that do not move, jobs that
-// nobody uses, and the end of everything.
+// Engine: other nodes, failures, and the end of everything.
 #include <algorithm>
-#include <set>
 
 #include "base/daemon_events.h"
 #include "base/training_events.h"
@@ -14,11 +12,6 @@ using base::ErrorKind;
 
 namespace {
 
-// A node that is waited for so long is asked whether it can be reached at all.
-constexpr base::Duration kStallSuspicious = std::chrono::milliseconds(100);
-// A node that is waited for so long is named in the log.
-constexpr base::Duration kWaitNoticeable = std::chrono::seconds(10);
-
 // The greatest age of what a trainer is told of its wait.
 constexpr base::Duration kWaitsInterval = std::chrono::seconds(1);
 
@@ -26,9 +19,7 @@ constexpr base::Duration kWaitsInterval = std::chrono::seconds(1);
 
 void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
     const NodeId node = services_.peers.lost(peer);
-    for (const auto& weak : std::vector(services_.active)) {
-        if (const auto exchange = weak.lock()) exchange->peer_lost(peer, error);
-    }
+    services_.active.each([&](const auto& exchange) { exchange->peer_lost(peer, error); });
     if (node != 0) services_.recorder->note({.kind = RecordKind::peer_lost, .node = node});
     if (node == 0 || peer_watch_.lost(node)) return;
     base::log_event(base::events::kPeerLost,
@@ -63,9 +54,7 @@ void Engine::on(const control::NodeGone& gone) {
     links_.forget(gone.node);
     gpu_groups_.forget(gone.node);
     if (!peer) return;
-    for (const auto& weak : std::vector(services_.active)) {
-        if (const auto exchange = weak.lock()) exchange->peer_lost(*peer, error);
-    }
+    services_.active.each([&](const auto& exchange) { exchange->peer_lost(*peer, error); });
 }
 
 // These nodes went while this node was not attached, and nobody says so again.
@@ -81,50 +70,18 @@ void Engine::on_not_attached(const base::Error& because, base::Duration since) {
         {{"for", fmt::format("{:.0f} s", base::to_seconds(since))}, {"because", because.message}});
 }
 
-void Engine::watch() {
-    const base::TimePoint now = base::now();
-    std::set<NodeId> stuck;
-    for (const auto& weak : std::vector(services_.active)) {
-        const auto exchange = weak.lock();
-        if (!exchange) continue;
-        const base::Duration stalled_for = exchange->stalled_for(now);
-        if (stalled_for < kStallSuspicious) continue;
-        const std::vector<NodeId> culprits = exchange->waiting_for();
-        for (const NodeId culprit : culprits) peer_watch_.suspect(culprit);
-        record_wait(*exchange, stalled_for, culprits);
-        log_wait(*exchange, stalled_for, culprits);
-        if (stalled_for < services_.options.progress_deadline * exchange->deadlines()) continue;
-        control::Stalled stalled;
-        stalled.job = exchange->job();
-        stalled.waiting_for = culprits;
-        services_.control->send(stalled);
-        if (exchange->patient()) continue;
-        exchange->abort(base::make_error(
-            ErrorKind::timeout, "nothing has moved for {} ms; waited for {}",
-            stalled_for / std::chrono::milliseconds(1), services_.peers.names(culprits)));
-        // The abort ends everything except what a peer has asked for and does not take. When the
-        // connection ends, others' exchanges end, too.
-        if (exchange->given_up == base::TimePoint{}) exchange->given_up = now;
-        if (now - exchange->given_up < services_.options.progress_deadline) continue;
-        exchange->given_up = now;
-        stuck.insert(culprits.begin(), culprits.end());
-    }
-    for (const NodeId node : stuck) connect_anew(node);
-    if (services_.has_active()) services_.exchange_began();
-}
-
 std::vector<Engine::JobWait> Engine::waits() const {
     std::vector<JobWait> all;
-    for (const auto& [name, job] : jobs_)
+    for (const auto& [name, job] : jobs_.all())
         for (Wait& wait : job->waits(base::now_ns(), services_.options.wait_notice))
             all.push_back({name, std::move(wait)});
     return all;
 }
 
 void Engine::tell_waits() {
-    const auto jobs = jobs_;
+    const JobTable::ByName jobs = jobs_.all();
     for (const auto& [name, job] : jobs) job->tell_waits(base::now_ns());
-    if (!jobs_.empty()) tell_waits_later();
+    if (!jobs_.all().empty()) tell_waits_later();
 }
 
 // Goes on without a controller, too: the calls then wait for the controller.
@@ -136,45 +93,18 @@ void Engine::tell_waits_later() {
 }
 
 void Engine::run_out_of_memory() {
-    const auto jobs = jobs_;
+    const JobTable::ByName jobs = jobs_.all();
     for (const auto& [name, job] : jobs) job->run_out_of_memory();
-}
-
-// The other end is not told, and what it has sent is lost: all rounds between the two begin anew,
-// which the controller sees to.
-void Engine::connect_anew(NodeId node) {
-    base::log_event(base::events::kPeerStuck, {{"peer", services_.peers.name(node)}});
-    services_.peers.reconnect(node);
-    services_.control->send(control::PeerLost{node, "it does not take what it has asked for"});
-}
-
-// It is no fault that others are late. A worker that waits for long without knowing wants to know
-// for whom.
-void Engine::log_wait(Active& exchange, base::Duration stalled_for,
-                      const std::vector<NodeId>& nodes) const {
-    const base::TimePoint now = base::now();
-    const base::TimePoint since = now - stalled_for;
-    if (stalled_for < kWaitNoticeable || nodes.empty()) return;
-    // Logs at growing intervals: again after twice the wait.
-    if (exchange.logged > since && now - exchange.logged < (exchange.logged - since)) return;
-    exchange.logged = now;
-    base::log_event(
-        base::events::kExchangeWaits,
-        {{"job", services_.job_name(exchange.job())},
-         {"exchange", exchange.what()},
-         {"for", services_.peers.names(nodes)},
-         {"silent_ms", stalled_for / std::chrono::milliseconds(1)},
-         {"why", exchange.patient() ? "their workers have not called" : "nothing moves"}});
 }
 
 void Engine::shut_down() {
     const auto error = base::make_error(ErrorKind::aborted, "the daemon is stopping");
-    for (const auto& [name, job] : jobs_) job->invalidate(error);
+    for (const auto& [name, job] : jobs_.all()) job->invalidate(error);
     links_.forget_all();
     peer_watch_.forget_all();
     services_.peers.forget_all();
     const base::TimePoint deadline = base::now() + std::chrono::seconds(1);
-    while (services_.has_active() && base::now() < deadline) services_.loop.turn(false);
+    while (services_.active.any() && base::now() < deadline) services_.loop.turn(false);
 }
 
 }  // namespace pace::daemon

@@ -1,17 +1,19 @@
 // Engine: what the controller says of single workers.
 #include "base/training_events.h"
 #include "daemon/jobs/engine.h"
+#include "daemon/jobs/records.h"
 
 namespace pace::daemon {
 
 void Engine::on(const control::WorkerSuspended& suspended) {
-    with_job(suspended.job, [this, &suspended](Job& found) {
+    jobs_.with(suspended.job, [this, &suspended](Job& found) {
         base::log_event(
             suspended.drained ? base::events::kWorkerDrained : base::events::kWorkerSuspended,
             {{"job", found.state().options.name},
              {"rank", suspended.rank},
              {"reason", suspended.reason}});
-        record(suspended);
+        record_order(*services_.recorder, suspended);
+        services_.recordings->keep("suspended");
         if (suspended.drained)
             found.drain(suspended.rank, suspended.reason);
         else
@@ -20,7 +22,7 @@ void Engine::on(const control::WorkerSuspended& suspended) {
 }
 
 void Engine::on(const control::NoModel& missing) {
-    const auto found = job(missing.job);
+    const auto found = jobs_.find(missing.job);
     if (!found) return;
     base::log_event(base::events::kNewcomerWithoutModel,
                     {{"job", found->state().options.name}, {"rank", missing.rank}});
@@ -28,7 +30,7 @@ void Engine::on(const control::NoModel& missing) {
 }
 
 void Engine::on(const control::Withdrawn& withdrawn) {
-    with_job(withdrawn.job, [&withdrawn](Job& found) { found.withdrawn(withdrawn.rank); });
+    jobs_.with(withdrawn.job, [&withdrawn](Job& found) { found.withdrawn(withdrawn.rank); });
 }
 
 }  // namespace pace::daemon

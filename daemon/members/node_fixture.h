@@ -46,7 +46,6 @@ class NodeFixture : public ::testing::Test {
     NodeFixture() {
         services_.control = &controller_;
         services_.self = kSelf;
-        services_.exchange_began = [] {};
         job_.id = kJob;
         job_.token = kToken;
     }

@@ -1,12 +1,10 @@
 // Services: what every part of the exchange engine is handed. The node owns all of it.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "base/background_thread.h"
 #include "base/event_loop.h"
@@ -19,6 +17,7 @@
 #include "daemon/recorder/recorder.h"
 #include "daemon/recorder/recordings.h"
 #include "daemon/runtime/accounts.h"
+#include "daemon/runtime/actives.h"
 #include "daemon/runtime/counters.h"
 #include "daemon/runtime/peers.h"
 #include "transports/transport.h"
@@ -26,7 +25,6 @@
 namespace pace::daemon {
 
 class Controller;
-class Active;
 class GpuGroups;
 
 struct ExchangeOptions {
@@ -79,11 +77,10 @@ struct Services {
     std::shared_ptr<Accounts> accounts = Accounts::create();
     // Looks at which files there are, without waiting for files that are being written.
     std::shared_ptr<base::BackgroundThread> lists = std::make_shared<base::BackgroundThread>();
-    device::Devices* gpus = nullptr;       // null: none, ever
-    GpuGroups* gpu_groups = nullptr;       // set by the engine
-    Controller* control = nullptr;         // set before any request arrives
-    NodeId self = 0;                       // this node's number; 0 while not attached
-    std::function<void()> exchange_began;  // set by the engine
+    device::Devices* gpus = nullptr;  // null: none, ever
+    GpuGroups* gpu_groups = nullptr;  // set by the engine
+    Controller* control = nullptr;    // set before any request arrives
+    NodeId self = 0;                  // this node's number; 0 while not attached
     // The user of each job that is known here. Set by the engine.
     std::unordered_map<uint32_t, uint32_t> users;
     // The jobs' names, for the log. Set by the engine.
@@ -92,18 +89,11 @@ struct Services {
     // its argument is a word that says why. The node sets keep_recording.
     std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
     Recordings* recordings = &Recordings::none();  // set by the node; never null
-    // Exchanges under way with other nodes, for the watch over their progress.
-    std::vector<std::weak_ptr<Active>> active;
+    Actives active;
 
     // For work on as much memory as a model has.
     kernels::Aside aside(base::Origin origin = base::Origin::here()) const {
         return {pool, loop.poster(origin), options.inline_bytes_max};
-    }
-
-    // Whether any of `active` still exists. Some end without a word.
-    bool has_active() {
-        std::erase_if(active, [](const std::weak_ptr<Active>& other) { return other.expired(); });
-        return !active.empty();
     }
 
     std::string job_name(uint32_t job) const {

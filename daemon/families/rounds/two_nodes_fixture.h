@@ -37,7 +37,6 @@ class TwoNodesOfAJob : public testing::Test {
               job(*own_services, port, options, 1000) {
             own_services->self = self;
             own_services->control = &test.controller_;
-            own_services->exchange_began = [] {};
             job.id = 1;
             job.token = 12345;
             commit(1);

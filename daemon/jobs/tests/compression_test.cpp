@@ -34,8 +34,8 @@ class TopKChoice : public TwoNodes, public testing::WithParamInterface<double> {
 };
 
 TEST_P(TopKChoice, WaitsForNoMeasurement) {
-    EXPECT_FALSE(services_.has_active()) << "a view measures its links";
-    EXPECT_FALSE(other_services_.has_active());
+    EXPECT_FALSE(services_.active.any()) << "a view measures its links";
+    EXPECT_FALSE(other_services_.active.any());
 }
 
 TEST_P(TopKChoice, IsThatOfANominalLink) {

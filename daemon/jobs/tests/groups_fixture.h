@@ -70,8 +70,8 @@ class GroupsFixture : protected AroundNodes, public TwoNodes {
     // As the daemons do at every heartbeat.
     void look_at_stalls() {
         for (Services* services : {&services_, &other_services_})
-            for (const auto& weak : std::vector(services->active))
-                if (const auto active = weak.lock()) active->stalled_for(base::now());
+            services->active.each(
+                [](const auto& active) { (void)active->stalled_for(base::now()); });
         settle();
     }
 

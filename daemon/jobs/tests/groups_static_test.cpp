@@ -231,9 +231,9 @@ TEST_F(StaticGroupsOfAJob, OfAnOldViewThatFailLateAskForNoOther) {
     begin_here();
     commit_all(2);
     ASSERT_EQ(worker_->state, Worker::State::moving) << "in the old view";
-    for (const auto& weak : std::vector(services_.active))
-        if (const auto exchange = weak.lock())
-            exchange->abort(base::make_error(ErrorKind::timeout, "it does not move"));
+    services_.active.each([](const auto& exchange) {
+        exchange->abort(base::make_error(ErrorKind::timeout, "it does not move"));
+    });
     settle();
     EXPECT_FALSE(job_->state().wants_view);
     listen();

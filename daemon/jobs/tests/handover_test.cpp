@@ -167,7 +167,7 @@ TEST_F(HandoverTest, ThatIsStoppedTakesNothingMore) {
     all_arrives();
     EXPECT_TRUE(inherited_.empty());
     EXPECT_FALSE(successor_.is_taking());
-    EXPECT_FALSE(services_.has_active());
+    EXPECT_FALSE(services_.active.any());
 }
 
 // --------------------------------------------------------------------------- leavers that are
@@ -192,7 +192,7 @@ TEST_F(HandoverTest, WithAListThatMakesNoSenseTakesNothing) {
         const std::string log = testing::internal::GetCapturedStderr();
         EXPECT_NE(log.find("what a node owes is lost here"), std::string::npos) << torn.why;
         EXPECT_EQ(settled_, 1) << torn.why;
-        EXPECT_FALSE(services_.has_active()) << torn.why;
+        EXPECT_FALSE(services_.active.any()) << torn.why;
     }
     EXPECT_TRUE(inherited_.empty());
     EXPECT_EQ(services_.accounts->used_by(1000).bytes, 0U);
@@ -230,9 +230,9 @@ TEST_F(HandoverTest, OfANodeThatDiesHalfwayKeepsWhatHasCome) {
     EXPECT_EQ(values_of(inherited_[0]), values);
     EXPECT_TRUE(successor_.is_taking());
     const transports::PeerId peer = *services_.peers.connection(kOther);
-    for (const auto& active : services_.active)
-        if (const auto taking = active.lock())
-            taking->peer_lost(peer, base::make_error(base::ErrorKind::unavailable, "it is dead"));
+    services_.active.each([&](const auto& taking) {
+        taking->peer_lost(peer, base::make_error(base::ErrorKind::unavailable, "it is dead"));
+    });
     all_arrives();
     EXPECT_FALSE(successor_.is_taking());
     EXPECT_EQ(settled_, 1);

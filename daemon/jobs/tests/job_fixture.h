@@ -38,7 +38,6 @@ class JobFixture : public ::testing::Test {
     JobFixture() {
         services_.control = &controller_;
         services_.self = kSelf;
-        services_.exchange_began = [] {};
         loop_->add_poller(transport_.get());
     }
     // Ends what is under way while everything that it calls back still lives.

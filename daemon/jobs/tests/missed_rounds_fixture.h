@@ -77,8 +77,7 @@ class MissedRounds : public TwoNodes {
     // As the watch does when nothing has moved for a while.
     void look_at_stalled() {
         const base::TimePoint later = base::now() + std::chrono::seconds(1);
-        for (const auto& active : services_.active)
-            if (const auto under_way = active.lock()) (void)under_way->stalled_for(later);
+        services_.active.each([later](const auto& active) { (void)active->stalled_for(later); });
         all_arrives();
     }
     static uint64_t number(ExchangeKind kind, uint64_t epoch = kNextEpoch) {

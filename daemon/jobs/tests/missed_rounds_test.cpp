@@ -136,7 +136,7 @@ class MissedTopK : public MissedRounds {
         EXPECT_FALSE(port_.ended(ours_));
         EXPECT_EQ(job_->rounds().completed(), 0U);
         expect_untouched();
-        EXPECT_FALSE(services_.has_active());
+        EXPECT_FALSE(services_.active.any());
     }
 };
 

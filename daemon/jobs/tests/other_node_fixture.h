@@ -17,7 +17,6 @@ class WithOtherNode : public JobFixture {
         (void)other_peers_.know(kSelf, "self", transport_->address());
         other_services_.self = kOther;
         other_services_.control = &other_controller_;
-        other_services_.exchange_began = [] {};
     }
     ~WithOtherNode() override {
         if (listens_) loop_->remove_poller(other_transport_.get());

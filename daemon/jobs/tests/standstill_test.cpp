@@ -124,7 +124,7 @@ TEST_P(Standstill, IsToldOfTheRoundAsItWasThoughTheOthersHaveLeft) {
 TEST_P(Standstill, EndsWithoutWaitingForAnAnswerThatDoesNotCome) {
     job_.reset();
     for (int i = 0; i < 10; ++i) loop_->turn(false);
-    EXPECT_FALSE(services_.has_active());
+    EXPECT_FALSE(services_.active.any());
 }
 
 INSTANTIATE_TEST_SUITE_P(
