@@ -14,7 +14,7 @@
 
 #include <optional>
 
-#include "service/controller/core/core.h"
+#include "service/controller/core/core_options.h"
 #include "service/controller/core/options.h"
 #include "service/controller/core/roster.h"
 #include "service/controller/core/types.h"

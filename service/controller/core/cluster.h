@@ -1,7 +1,7 @@
 // Cluster: the state that all jobs share.
 #pragma once
 
-#include "service/controller/core/core.h"
+#include "service/controller/core/core_options.h"
 #include "service/controller/core/cut_links.h"
 #include "service/controller/core/link_table.h"
 #include "service/controller/core/membership.h"
@@ -20,7 +20,7 @@ struct Cluster {
     // A random number for this life of the controller. Generation numbers include it, so that two
     // lives that know nothing of each other never give the same number.
     uint32_t life = 0;
-    Core::Counters counters;
+    CoreCounters counters;
 };
 
 // The zone of a node that determines the summing order of an exchange. `zone` is the node's zone as

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "service/controller/core/core.h"
+#include "service/controller/core/core_options.h"
 #include "service/controller/core/worker.h"
 
 namespace pace::controller {

@@ -23,7 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "service/controller/core/core.h"
+#include "service/controller/core/core_options.h"
 #include "service/controller/core/liveness.h"
 #include "service/controller/core/turn.h"
 

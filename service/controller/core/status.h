@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "service/controller/core/checkpoints.h"
-#include "service/controller/core/core.h"
+#include "service/controller/core/core_options.h"
 #include "service/controller/core/group_history.h"
 #include "service/controller/core/link_table.h"
 #include "service/controller/core/server.h"
@@ -207,7 +207,7 @@ struct StatusView {
     std::vector<JobView> jobs;
     std::vector<LinkView> links;  // as measured
     std::vector<CutView> cuts;
-    Core::Counters counters;
+    CoreCounters counters;
 };
 
 }  // namespace pace::controller
