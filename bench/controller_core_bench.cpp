@@ -14,7 +14,7 @@
 #include <fstream>
 
 #include "controller_core_bench_workload.h"
-#include "service/controller/core/status.h"
+#include "service/controller/core/status/status.h"
 
 namespace pace::bench {
 

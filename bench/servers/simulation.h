@@ -1,6 +1,6 @@
 // Simulation: workers of unequal speed and a parameter server, in virtual time. The learning is
 // real, and so is the order in which pushes and pulls take effect. It uses the workers' gradients,
-// the controller's order (service/controller/core/server.h) and a daemon's shard
+// the controller's order (service/controller/core/serving/server.h) and a daemon's shard
 // (daemon/server/shard.h). Only the times of a step and of a pull are assumed.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "learner.h"
-#include "service/controller/core/server.h"
+#include "service/controller/core/serving/server.h"
 
 namespace pace::bench {
 

@@ -1,5 +1,5 @@
 // link_ping: measures the link to another node by messages there and back, for the controller,
-// which concludes which nodes are near (service/controller/core/places.h).
+// which concludes which nodes are near (service/controller/core/groups/places.h).
 //
 // One node pings: eight tiny messages, then three of 256 KiB, each after a tiny answer to the one
 // before. The fastest trip of each kind counts, since other work of the two nodes can only slow a

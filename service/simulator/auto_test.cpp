@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "service/controller/core/forecast.h"
+#include "service/controller/core/groups/forecast.h"
 #include "service/simulator/predict.h"
 #include "service/simulator/scenario_fixture.h"
 

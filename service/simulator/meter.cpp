@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "service/controller/core/spectral_gap.h"
+#include "service/controller/core/groups/spectral_gap.h"
 
 namespace pace::simulator {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "service/controller/core/job_options.h"
-#include "service/controller/core/options.h"
+#include "service/controller/core/options/job_options.h"
+#include "service/controller/core/vocabulary/options.h"
 #include "service/simulator/candidate.h"
 #include "service/simulator/cluster_file.h"
 #include "service/simulator/file_table.h"

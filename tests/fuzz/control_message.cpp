@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "service/controller/core/status.h"
+#include "service/controller/core/status/status.h"
 #include "service/controller/shell/dispatcher.h"
 #include "tests/fuzz/chunks.h"
 

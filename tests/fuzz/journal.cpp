@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "service/controller/core/core.h"
-#include "service/controller/core/journal_record.h"
-#include "service/controller/core/status.h"
+#include "service/controller/core/journal/journal_record.h"
+#include "service/controller/core/status/status.h"
 #include "service/controller/shell/journal_format.h"
 #include "tests/fuzz/chunks.h"
 

@@ -14,7 +14,7 @@
 #include "protocol/control_codec.h"
 #include "protocol/ring.h"
 #include "protocol/version.h"
-#include "service/controller/core/journal_record.h"
+#include "service/controller/core/journal/journal_record.h"
 #include "service/controller/shell/journal_format.h"
 #include "tests/fuzz/corpus_writer.h"
 #include "tests/fuzz/sparse_input.h"

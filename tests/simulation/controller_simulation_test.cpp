@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "service/controller/core/status.h"
+#include "service/controller/core/status/status.h"
 #include "world.h"
 
 namespace pace::simulation {

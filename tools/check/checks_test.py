@@ -38,6 +38,9 @@ class Includes(unittest.TestCase):
         self.assertTrue(includes("daemon/families/rounds/rounds.h", '"daemon/families/groups/groups.h"'))
         self.assertTrue(includes("daemon/families/serving/serving.h", '"daemon/jobs/engine.h"'))
         self.assertTrue(includes("service/controller/core/core.cpp", '"protocol/types.h"'))
+        self.assertTrue(includes("service/controller/core/nodes/membership.h", '"service/controller/core/jobs/job.h"'))
+        self.assertTrue(includes("service/controller/policies/policy.h", '"service/controller/core/nodes/cluster.h"'))
+        self.assertEqual(includes("service/controller/core/jobs/job.h", '"service/controller/core/nodes/cluster.h"'), [])
         self.assertTrue(includes("examples/trainer.c", '"libclient/session.h"'))
 
     def test_engines_are_seen_only_by_their_own_folder(self):

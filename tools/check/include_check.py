@@ -53,7 +53,7 @@ MAY_INCLUDE = {
                                 "daemon/server"},
     "daemon/families/vetting": {"base", "protocol", "daemon/runtime", "daemon/members",
                                 "daemon/kernels"},
-    "daemon/jobs": {"base", "protocol", "daemon/runtime", "daemon/gpu", "daemon/members",
+    "daemon/jobs": {"base", "protocol", "daemon/runtime", "daemon/recorder", "daemon/gpu", "daemon/members",
                     "daemon/exchange", "daemon/families", "daemon/control",
                     "daemon/collectives"},
     "libclient": {"base", "protocol"},
@@ -63,7 +63,7 @@ MAY_INCLUDE = {
     "service/controller": {"base", "protocol", "settings"},
     "service/controller/core": {"base", "protocol/options", "protocol/control_messages.h",
                                 "service/controller/policies"},
-    "service/controller/policies": {"base", "protocol/options", "service/controller/core"},
+    "service/controller/policies": {"base", "protocol/options", "service/controller/core/vocabulary"},
     "service/controller/zmq": {"base"},
     "service/controller/keys": {"base", "protocol/options", "service/controller/zmq"},
     "service/controller/shell": {"base", "protocol", "settings", "service/controller",
@@ -80,6 +80,14 @@ MAY_INCLUDE = {
     "examples": {"capi/pace.h", "pace.h", "bindings"},
     "tools": {"base", "protocol/options", "settings"},
 }
+
+# The floors of the controller's core, from the ground up. Each sees those below it.
+CORE = "service/controller/core"
+CORE_FLOORS = ("vocabulary", "journal", "nodes", "members", "serving", "options", "groups", "jobs", "status")
+for floor, name in enumerate(CORE_FLOORS):
+    below = {f"{CORE}/{other}" for other in CORE_FLOORS[:floor]}
+    policies = {"service/controller/policies"} if floor >= CORE_FLOORS.index("serving") else set()
+    MAY_INCLUDE[f"{CORE}/{name}"] = {"base", "protocol/options", "protocol/control_messages.h"} | below | policies
 
 # Headers from outside the tree that only these folders may use.
 RESTRICTED = [

@@ -210,7 +210,7 @@ void PullCalls::forget(control::Rank rank) {
 }
 
 // The workers that hold back a pull of this clock, in words; empty: none. Follows the controller's
-// rules (service/controller/core/server.cpp), as far as this node has heard the order.
+// rules (service/controller/core/serving/server.cpp), as far as this node has heard the order.
 std::string PullCalls::slow_workers(uint64_t clock) const {
     constexpr size_t kNamed = 8;
     const control::JobOptions& options = job_.options;

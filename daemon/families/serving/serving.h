@@ -2,8 +2,8 @@
 // keeps, and the messages between both.
 //
 // The controller decides in which order pushes and pulls happen to the model
-// (service/controller/core/server.h). A node only brings updates to the shards, says so, and acts
-// upon what it hears.
+// (service/controller/core/serving/server.h). A node only brings updates to the shards, says so,
+// and acts upon what it hears.
 #pragma once
 
 #include <cstdint>

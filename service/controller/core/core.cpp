@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "service/controller/core/core_state.h"
-#include "service/controller/core/status.h"
-#include "service/controller/core/status_builder.h"
+#include "service/controller/core/status/status.h"
+#include "service/controller/core/status/status_builder.h"
 
 namespace pace::controller {
 namespace {

@@ -2,9 +2,9 @@
 // concerned.
 #pragma once
 
-#include "service/controller/core/cluster.h"
 #include "service/controller/core/core.h"
-#include "service/controller/core/jobs.h"
+#include "service/controller/core/jobs/jobs.h"
+#include "service/controller/core/nodes/cluster.h"
 
 namespace pace::controller {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "service/controller/core/types.h"
+#include "service/controller/core/vocabulary/types.h"
 #include "service/controller/policies/link_cut_forest.h"
 
 namespace pace::controller {

@@ -9,7 +9,7 @@
 #include "base/controller_events.h"
 #include "base/random.h"
 #include "protocol/control_codec.h"
-#include "service/controller/core/status.h"
+#include "service/controller/core/status/status.h"
 #include "service/controller/shell/awake_clock.h"
 #include "service/controller/shell/dispatcher.h"
 #include "service/controller/shell/door.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "service/controller/core/status.h"
+#include "service/controller/core/status/status.h"
 
 namespace pace::controller {
 

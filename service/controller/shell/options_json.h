@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "service/controller/core/job_options.h"
+#include "service/controller/core/options/job_options.h"
 
 namespace pace::controller {
 

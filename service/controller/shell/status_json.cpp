@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/version.h"
-#include "service/controller/core/options.h"
+#include "service/controller/core/vocabulary/options.h"
 #include "service/controller/shell/events_json.h"
 #include "service/controller/shell/json_times.h"
 #include "service/controller/shell/nodes_json.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "service/controller/core/status.h"
+#include "service/controller/core/status/status.h"
 #include "service/controller/shell/dispatcher.h"
 #include "service/controller/shell/event_ring.h"
 #include "service/controller/shell/journal.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/control_codec.h"
-#include "service/controller/core/core_fixture.h"
+#include "service/controller/core/tests/core_fixture.h"
 
 namespace pace::controller {
 namespace {

@@ -1,0 +1,364 @@
+#include "service/controller/core/journal/journal_record.h"
+
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstring>
+#include <type_traits>
+
+namespace pace::controller {
+namespace {
+
+using base::ErrorKind;
+using base::make_error;
+using base::Result;
+using protocol::OptionKind;
+using protocol::OptionValue;
+
+enum class Kind : uint8_t {
+    node = 1,
+    job = 2,
+    job_end = 3,
+    epoch = 4,
+    placement = 5,
+    run = 6,
+    drain = 7
+};
+
+uint8_t version_of(Kind kind) {
+    return kind == Kind::drain ? 8 : 7;
+}
+
+class Writer {
+  public:
+    explicit Writer(Kind kind) {
+        put(version_of(kind));
+        put(kind);
+    }
+
+    template <std::unsigned_integral T>
+    void put(T value) {
+        for (size_t i = 0; i < sizeof(T); ++i) {
+            bytes_.push_back(static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i)));
+        }
+    }
+    template <typename E>
+        requires std::is_enum_v<E>
+    void put(E value) {
+        put(static_cast<uint8_t>(value));
+    }
+    void put(int64_t value) { put(static_cast<uint64_t>(value)); }
+    void put(double value) { put(std::bit_cast<uint64_t>(value)); }
+    void put(const std::string& text) {
+        put(static_cast<uint16_t>(text.size()));
+        for (const char c : text) bytes_.push_back(static_cast<std::byte>(c));
+    }
+
+    void put(const std::vector<uint8_t>& bytes) {
+        put(static_cast<uint32_t>(bytes.size()));
+        for (const uint8_t byte : bytes) put(byte);
+    }
+
+    std::vector<std::byte> take() { return std::move(bytes_); }
+
+  private:
+    std::vector<std::byte> bytes_;
+};
+
+// Reads fields. After the first missing field all fields read as zero and ok() is false.
+class Reader {
+  public:
+    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) { get(version_); }
+
+    // The record's version, which is its first byte.
+    uint8_t version() const { return version_; }
+
+    template <std::unsigned_integral T>
+    void get(T& ret_value) {
+        ret_value = 0;
+        if (!has(sizeof(T))) return;
+        uint64_t value = 0;
+        for (size_t i = 0; i < sizeof(T); ++i) {
+            value |= static_cast<uint64_t>(bytes_[i]) << (8 * i);
+        }
+        ret_value = static_cast<T>(value);
+        bytes_ = bytes_.subspan(sizeof(T));
+    }
+    void get(std::string& ret_text) {
+        uint16_t size = 0;
+        get(size);
+        ret_text.clear();
+        if (!has(size)) return;
+        for (const std::byte b : bytes_.first(size)) ret_text.push_back(static_cast<char>(b));
+        bytes_ = bytes_.subspan(size);
+    }
+    // Reads an enumeration from 1 to `last`.
+    template <typename E>
+    void get(E& ret_value, E last) {
+        uint8_t number = 0;
+        get(number);
+        if (number == 0 || number > static_cast<uint8_t>(last)) ok_ = false;
+        ret_value = ok_ ? static_cast<E>(number) : last;
+    }
+
+    void get(std::vector<uint8_t>& ret_bytes) {
+        uint32_t size = 0;
+        get(size);
+        ret_bytes.clear();
+        if (!has(size)) return;
+        ret_bytes.resize(size);
+        for (uint8_t& byte : ret_bytes) get(byte);
+    }
+
+    void get(int64_t& ret_value) {
+        uint64_t bits = 0;
+        get(bits);
+        ret_value = std::bit_cast<int64_t>(bits);
+    }
+
+    void get(double& ret_value) {
+        uint64_t bits = 0;
+        get(bits);
+        ret_value = std::bit_cast<double>(bits);
+        if (!std::isfinite(ret_value)) ok_ = false;
+    }
+    // Refuses bytes that parse but whose content is not accepted.
+    void refuse(std::string why) {
+        ok_ = false;
+        why_ = std::move(why);
+    }
+
+    bool ok() const { return ok_; }
+    const std::string& why() const { return why_; }
+    bool is_at_end() const { return bytes_.empty(); }
+
+  private:
+    bool has(size_t size) {
+        if (bytes_.size() < size) ok_ = false;
+        return ok_;
+    }
+
+    std::span<const std::byte> bytes_;
+    bool ok_ = true;
+    std::string why_ = "they do not parse";
+    uint8_t version_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------- encoding
+
+void put_value(Writer& out, const OptionValue& option) {
+    out.put(option.name);
+    out.put(option.kind());
+    std::visit([&out](const auto& value) { out.put(value); }, option.value);
+}
+
+void put_options(Writer& out, const JobOptions& options) {
+    const AskedOptions written = protocol::write_options(options);
+    out.put(written.name);
+    out.put(written.world);
+    out.put(written.policy);
+    out.put(static_cast<uint16_t>(written.values.size()));
+    for (const OptionValue& value : written.values) put_value(out, value);
+}
+
+template <typename Value>
+void get_value(Reader& in, OptionValue& ret_option) {
+    Value value{};
+    in.get(value);
+    ret_option.value = std::move(value);
+}
+
+OptionValue get_option(Reader& in) {
+    OptionValue option;
+    in.get(option.name);
+    OptionKind kind{};
+    in.get(kind, OptionKind::bytes);
+    if (kind == OptionKind::integer) get_value<int64_t>(in, option);
+    if (kind == OptionKind::real) get_value<double>(in, option);
+    if (kind == OptionKind::text) get_value<std::string>(in, option);
+    if (kind == OptionKind::bytes) get_value<std::vector<uint8_t>>(in, option);
+    return option;
+}
+
+void get_options(Reader& in, JobOptions& ret_options) {
+    AskedOptions written;
+    in.get(written.name);
+    in.get(written.world);
+    in.get(written.policy);
+    uint16_t count = 0;
+    in.get(count);
+    for (; in.ok() && count > 0; --count) written.values.push_back(get_option(in));
+    if (!in.ok()) return;
+    const Result<JobOptions> read = protocol::read_options(written);
+    if (read)
+        ret_options = *read;
+    else
+        in.refuse(read.error().message);
+}
+
+std::vector<std::byte> encode_one(const NodeRecord& record) {
+    Writer out(Kind::node);
+    out.put(record.node);
+    out.put(record.name);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const JobRecord& record) {
+    Writer out(Kind::job);
+    out.put(record.job);
+    out.put(record.uid);
+    out.put(record.token);
+    put_options(out, record.options);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const RunRecord& record) {
+    Writer out(Kind::run);
+    out.put(record.job);
+    out.put(record.run.id);
+    out.put(record.run.began);
+    out.put(record.before);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const JobEndRecord& record) {
+    Writer out(Kind::job_end);
+    out.put(record.job);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const EpochRecord& record) {
+    Writer out(Kind::epoch);
+    out.put(record.job);
+    out.put(record.epoch);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const PlacementRecord& record) {
+    Writer out(Kind::placement);
+    out.put(record.job);
+    out.put(record.rank);
+    out.put(record.node);
+    out.put(record.placement);
+    return out.take();
+}
+
+std::vector<std::byte> encode_one(const DrainRecord& record) {
+    Writer out(Kind::drain);
+    out.put(record.node);
+    out.put(static_cast<uint8_t>(record.draining ? 1 : 0));
+    return out.take();
+}
+
+// ---------------------------------------------------------------------------------------- decoding
+
+NodeRecord decode_node(Reader& in) {
+    NodeRecord record;
+    in.get(record.node);
+    in.get(record.name);
+    return record;
+}
+
+JobRecord decode_job(Reader& in) {
+    JobRecord record;
+    in.get(record.job);
+    in.get(record.uid);
+    in.get(record.token);
+    get_options(in, record.options);
+    return record;
+}
+
+RunRecord decode_run(Reader& in) {
+    RunRecord record;
+    in.get(record.job);
+    in.get(record.run.id);
+    in.get(record.run.began);
+    in.get(record.before);
+    return record;
+}
+
+JobEndRecord decode_job_end(Reader& in) {
+    JobEndRecord record;
+    in.get(record.job);
+    return record;
+}
+
+EpochRecord decode_epoch(Reader& in) {
+    EpochRecord record;
+    in.get(record.job);
+    in.get(record.epoch);
+    return record;
+}
+
+PlacementRecord decode_placement(Reader& in) {
+    PlacementRecord record;
+    in.get(record.job);
+    in.get(record.rank);
+    in.get(record.node);
+    in.get(record.placement, Placement::died);
+    return record;
+}
+
+DrainRecord decode_drain(Reader& in) {
+    DrainRecord record;
+    in.get(record.node);
+    uint8_t draining = 0;
+    in.get(draining);
+    if (draining > 1) in.refuse("it says neither that a node is drained nor that it is not");
+    record.draining = draining == 1;
+    return record;
+}
+
+Result<JournalRecord> decode_kind(uint8_t kind, Reader& in) {
+    switch (static_cast<Kind>(kind)) {
+        case Kind::node:
+            return JournalRecord(decode_node(in));
+        case Kind::job:
+            return JournalRecord(decode_job(in));
+        case Kind::run:
+            return JournalRecord(decode_run(in));
+        case Kind::drain:
+            return JournalRecord(decode_drain(in));
+        case Kind::job_end:
+            return JournalRecord(decode_job_end(in));
+        case Kind::epoch:
+            return JournalRecord(decode_epoch(in));
+        case Kind::placement:
+            return JournalRecord(decode_placement(in));
+    }
+    return make_error(ErrorKind::corrupt, "a journal record has kind {}, which does not exist",
+                      kind);
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const JournalRecord& record) {
+    return std::visit([](const auto& r) { return encode_one(r); }, record);
+}
+
+Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted) {
+    Reader in(bytes_untrusted);
+    uint8_t kind = 0;
+    in.get(kind);
+    if (!in.ok()) {
+        return make_error(ErrorKind::corrupt,
+                          "a journal record of {} bytes is too short for its head",
+                          bytes_untrusted.size());
+    }
+    if (in.version() < kJournalVersionOldest || in.version() > kJournalVersion) {
+        return make_error(
+            ErrorKind::version,
+            "a journal record has version {}; this controller reads versions {} to {}: run the "
+            "version of Pace that wrote the journal, or move it away to begin with an empty one",
+            in.version(), kJournalVersionOldest, kJournalVersion);
+    }
+    Result<JournalRecord> record = decode_kind(kind, in);
+    if (!record) return record;
+    if (!in.ok() || !in.is_at_end()) {
+        return make_error(ErrorKind::corrupt, "a journal record of kind {} has {} bytes: {}", kind,
+                          bytes_untrusted.size(), in.why());
+    }
+    return record;
+}
+
+}  // namespace pace::controller
