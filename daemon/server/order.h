@@ -1,6 +1,6 @@
 // Entry: the change of the model at one position of the controller's order. Ledger: the state that
 // follows from the order so far, without the model. The structs of the same names in
-// service/controller/core/vocabulary/types.h define the meaning of both.
+// service/controller/vocabulary/types.h define the meaning of both.
 #pragma once
 
 #include <cstdint>

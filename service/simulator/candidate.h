@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::simulator {
 

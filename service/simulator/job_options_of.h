@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 #include "service/simulator/status_fields.h"
 
 namespace pace::simulator {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 #include "service/simulator/candidate.h"
 
 namespace pace::simulator {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 #include "service/simulator/outcome.h"
 
 namespace pace::simulator {

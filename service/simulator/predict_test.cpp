@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 #include "service/simulator/report.h"
 #include "service/simulator/scenario_fixture.h"
 

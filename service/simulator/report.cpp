@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 #include "service/pacectl/columns.h"
 #include "service/simulator/choice.h"
 

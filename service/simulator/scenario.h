@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 #include "service/simulator/candidate.h"
 #include "service/simulator/distribution.h"
 

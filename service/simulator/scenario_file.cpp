@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "service/controller/core/options/job_options.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 #include "service/simulator/candidate.h"
 #include "service/simulator/cluster_file.h"
 #include "service/simulator/file_table.h"

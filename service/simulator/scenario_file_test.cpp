@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 #include "service/simulator/candidate.h"
 
 namespace pace::simulator {

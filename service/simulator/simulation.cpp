@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/each_once.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 #include "service/simulator/virtual_time.h"
 
 namespace pace::simulator {

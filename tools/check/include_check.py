@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     # The daemon of a single machine runs the controller in its own process.
     "daemon": {"base", "protocol", "settings", "transports", "daemon", "service/controller/shell",
                "service/controller/zmq",
-               "service/controller/core", "service/controller/web", "service/http",
+               "service/controller/core", "service/controller/vocabulary", "service/controller/web", "service/http",
                "service/metrics"},
     "daemon/device": {"base"},
     "daemon/recorder": {"base"},
@@ -61,9 +61,9 @@ MAY_INCLUDE = {
     "bindings": {"capi/pace.h", "pace.h"},
     "service": {"base", "protocol", "settings"},
     "service/controller": {"base", "protocol", "settings"},
-    "service/controller/core": {"base", "protocol/options", "protocol/control_messages.h",
-                                "service/controller/policies"},
-    "service/controller/policies": {"base", "protocol/options", "service/controller/core/vocabulary"},
+    "service/controller/vocabulary": {"base", "protocol/options", "protocol/control_messages.h"},
+    "service/controller/core": {"base", "protocol/options", "service/controller/vocabulary", "service/controller/policies"},
+    "service/controller/policies": {"base", "protocol/options", "service/controller/vocabulary"},
     "service/controller/zmq": {"base"},
     "service/controller/keys": {"base", "protocol/options", "service/controller/zmq"},
     "service/controller/shell": {"base", "protocol", "settings", "service/controller",
@@ -75,7 +75,7 @@ MAY_INCLUDE = {
     "service/metrics": {"base", "service/http"},
     "service/pacectl": {"base", "protocol", "libclient", "service/controller/zmq",
                         "service/controller/keys", "service/metrics"},
-    "service/simulator": {"base", "protocol/static_groups.h", "settings", "service/controller/core",
+    "service/simulator": {"base", "protocol/static_groups.h", "settings", "service/controller/core", "service/controller/vocabulary",
                           "service/pacectl/columns.h", "service/pacectl/nearest.h"},
     "examples": {"capi/pace.h", "pace.h", "bindings"},
     "tools": {"base", "protocol/options", "settings"},
@@ -83,11 +83,11 @@ MAY_INCLUDE = {
 
 # The floors of the controller's core, from the ground up. Each sees those below it.
 CORE = "service/controller/core"
-CORE_FLOORS = ("vocabulary", "journal", "nodes", "members", "serving", "options", "groups", "jobs", "status")
+CORE_FLOORS = ("journal", "nodes", "members", "serving", "options", "groups", "jobs", "status")
 for floor, name in enumerate(CORE_FLOORS):
     below = {f"{CORE}/{other}" for other in CORE_FLOORS[:floor]}
     policies = {"service/controller/policies"} if floor >= CORE_FLOORS.index("serving") else set()
-    MAY_INCLUDE[f"{CORE}/{name}"] = {"base", "protocol/options", "protocol/control_messages.h"} | below | policies
+    MAY_INCLUDE[f"{CORE}/{name}"] = {"base", "protocol/options", "service/controller/vocabulary"} | below | policies
 
 # Headers from outside the tree that only these folders may use.
 RESTRICTED = [
@@ -109,7 +109,7 @@ RESTRICTED = [
 ]
 
 # The pure core: decisions take time and chance as arguments.
-PURE = ("service/controller/core", "service/controller/policies")
+PURE = ("service/controller/vocabulary", "service/controller/core", "service/controller/policies")
 IMPURE_HEADERS = re.compile(r"^(sys/|unistd\.h|thread|mutex|future|condition_variable|random|"
                             r"fstream|iostream|filesystem|pthread\.h|time\.h|ctime|cstdio|"
                             r"base/(event_loop|log|memfd|random_bytes|unique_fd)\.h)")

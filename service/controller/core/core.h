@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "service/controller/core/vocabulary/core_options.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/core_options.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

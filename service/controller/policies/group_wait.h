@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

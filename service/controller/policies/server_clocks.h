@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <span>
 
-#include "service/controller/core/vocabulary/types.h"
 #include "service/controller/policies/link_cut_forest.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

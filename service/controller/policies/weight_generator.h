@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

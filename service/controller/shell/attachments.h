@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

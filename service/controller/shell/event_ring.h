@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

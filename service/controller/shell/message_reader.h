@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "protocol/control_codec.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

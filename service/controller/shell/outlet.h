@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

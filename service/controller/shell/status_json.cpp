@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/version.h"
-#include "service/controller/core/vocabulary/options.h"
 #include "service/controller/shell/events_json.h"
 #include "service/controller/shell/json_times.h"
 #include "service/controller/shell/nodes_json.h"
 #include "service/controller/shell/options_json.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::controller {
 

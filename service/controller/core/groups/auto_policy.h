@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "service/controller/core/groups/forecast.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::controller {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::controller {
 

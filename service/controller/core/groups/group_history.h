@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "service/controller/core/vocabulary/types.h"
 #include "service/controller/policies/policy.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

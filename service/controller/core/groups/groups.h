@@ -19,9 +19,9 @@
 #include "service/controller/core/groups/group_statistics.h"
 #include "service/controller/core/members/worker.h"
 #include "service/controller/core/nodes/cluster.h"
-#include "service/controller/core/vocabulary/turn.h"
 #include "service/controller/policies/policy.h"
 #include "service/controller/policies/weight_generator.h"
+#include "service/controller/vocabulary/turn.h"
 
 namespace pace::controller {
 

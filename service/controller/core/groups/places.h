@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "service/controller/core/nodes/link_table.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "service/controller/core/members/worker.h"
-#include "service/controller/core/vocabulary/turn.h"
+#include "service/controller/vocabulary/turn.h"
 
 namespace pace::controller {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::controller {
 

@@ -24,7 +24,7 @@
 #include "service/controller/core/members/views.h"
 #include "service/controller/core/nodes/cluster.h"
 #include "service/controller/core/serving/server_job.h"
-#include "service/controller/core/vocabulary/turn.h"
+#include "service/controller/vocabulary/turn.h"
 
 namespace pace::controller {
 

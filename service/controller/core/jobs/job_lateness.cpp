@@ -4,7 +4,7 @@
 #include "service/controller/core/jobs/job.h"
 #include "service/controller/core/members/lateness.h"
 #include "service/controller/core/members/paces.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::controller {
 

@@ -11,7 +11,7 @@
 #include "service/controller/core/jobs/job.h"
 #include "service/controller/core/journal/journal_record.h"
 #include "service/controller/core/nodes/cluster.h"
-#include "service/controller/core/vocabulary/turn.h"
+#include "service/controller/vocabulary/turn.h"
 
 namespace pace::controller {
 

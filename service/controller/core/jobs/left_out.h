@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "service/controller/core/nodes/cut_links.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

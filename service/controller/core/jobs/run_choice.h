@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -16,9 +16,9 @@
 
 #include "service/controller/core/members/roster.h"
 #include "service/controller/core/members/views.h"
-#include "service/controller/core/vocabulary/core_options.h"
-#include "service/controller/core/vocabulary/options.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/core_options.h"
+#include "service/controller/vocabulary/options.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "service/controller/core/members/worker.h"
-#include "service/controller/core/vocabulary/core_options.h"
+#include "service/controller/vocabulary/core_options.h"
 
 namespace pace::controller {
 

@@ -11,7 +11,7 @@
 #include "service/controller/core/journal/journal_record.h"
 #include "service/controller/core/members/worker.h"
 #include "service/controller/core/nodes/membership.h"
-#include "service/controller/core/vocabulary/turn.h"
+#include "service/controller/vocabulary/turn.h"
 
 namespace pace::controller {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -21,7 +21,7 @@
 #include <span>
 #include <vector>
 
-#include "service/controller/core/vocabulary/turn.h"
+#include "service/controller/vocabulary/turn.h"
 
 namespace pace::controller {
 

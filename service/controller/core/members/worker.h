@@ -7,7 +7,7 @@
 #include "service/controller/core/members/counted_time.h"
 #include "service/controller/core/members/recent_times.h"
 #include "service/controller/core/members/training_steps.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

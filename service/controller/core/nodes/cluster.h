@@ -4,7 +4,7 @@
 #include "service/controller/core/nodes/cut_links.h"
 #include "service/controller/core/nodes/link_table.h"
 #include "service/controller/core/nodes/membership.h"
-#include "service/controller/core/vocabulary/core_options.h"
+#include "service/controller/vocabulary/core_options.h"
 
 namespace pace::controller {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

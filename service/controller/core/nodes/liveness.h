@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "service/controller/core/nodes/liveness.h"
-#include "service/controller/core/vocabulary/core_options.h"
-#include "service/controller/core/vocabulary/turn.h"
+#include "service/controller/vocabulary/core_options.h"
+#include "service/controller/vocabulary/turn.h"
 
 namespace pace::controller {
 

@@ -2,7 +2,7 @@
 // quorum, and which part of the gradients is sent.
 #pragma once
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

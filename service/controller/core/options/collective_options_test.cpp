@@ -7,7 +7,7 @@
 
 #include "service/controller/core/options/job_options.h"
 #include "service/controller/core/tests/core_fixture.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::controller {
 namespace {

@@ -16,9 +16,9 @@
 #include <set>
 #include <vector>
 
-#include "service/controller/core/vocabulary/types.h"
 #include "service/controller/policies/rate_rule.h"
 #include "service/controller/policies/server_clocks.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

@@ -28,7 +28,7 @@
 #include "service/controller/core/serving/checkpoints.h"
 #include "service/controller/core/serving/saved_set.h"
 #include "service/controller/core/serving/server.h"
-#include "service/controller/core/vocabulary/turn.h"
+#include "service/controller/vocabulary/turn.h"
 
 namespace pace::controller {
 

@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "service/controller/core/serving/server.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::controller {
 

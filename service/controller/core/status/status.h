@@ -12,8 +12,8 @@
 #include "service/controller/core/nodes/link_table.h"
 #include "service/controller/core/serving/checkpoints.h"
 #include "service/controller/core/serving/server.h"
-#include "service/controller/core/vocabulary/core_options.h"
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/core_options.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

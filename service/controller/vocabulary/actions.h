@@ -10,8 +10,8 @@
 
 #include <protocol/control_messages.h>
 
-#include "service/controller/core/vocabulary/events.h"
-#include "service/controller/core/vocabulary/ids.h"
+#include "service/controller/vocabulary/events.h"
+#include "service/controller/vocabulary/ids.h"
 
 namespace pace::controller {
 

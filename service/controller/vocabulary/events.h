@@ -7,8 +7,8 @@
 
 #include <protocol/control_messages.h>
 
-#include "service/controller/core/vocabulary/ids.h"
-#include "service/controller/core/vocabulary/options.h"
+#include "service/controller/vocabulary/ids.h"
+#include "service/controller/vocabulary/options.h"
 
 namespace pace::controller {
 

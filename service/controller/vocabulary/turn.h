@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "service/controller/core/vocabulary/types.h"
+#include "service/controller/vocabulary/types.h"
 
 namespace pace::controller {
 

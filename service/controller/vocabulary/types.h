@@ -6,8 +6,8 @@
 #pragma once
 
 #include "base/clock.h"
-#include "service/controller/core/vocabulary/actions.h"
-#include "service/controller/core/vocabulary/events.h"
+#include "service/controller/vocabulary/actions.h"
+#include "service/controller/vocabulary/events.h"
 
 namespace pace::controller {
 
