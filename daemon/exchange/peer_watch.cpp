@@ -32,15 +32,31 @@ void PeerWatch::suspect(NodeId node) {
 }
 
 // The loss of a connection to a process that dies is noticed at once, without a silence before.
-bool PeerWatch::lost(NodeId node) {
+void PeerWatch::lost(NodeId node, const std::string& reason) {
     suspect(node);
     const auto found = suspects_.find(node);
-    if (found == suspects_.end()) return false;
+    if (found == suspects_.end()) return tell_of_loss(node, reason);
     Suspect& suspect = found->second;
     const base::Duration silent = base::now() - std::max(suspect.since, suspect.last_heard);
     if (!suspect.cut && silent >= services_.options.progress_deadline / 2)
         cut_off(node, suspect, silent);
-    return suspect.cut;
+    if (suspect.cut) return;
+    if (was_loss_told(node))
+        suspect.untold_loss = reason;
+    else
+        tell_of_loss(node, reason);
+}
+
+bool PeerWatch::was_loss_told(NodeId node) const {
+    const auto told = losses_told_.find(node);
+    return told != losses_told_.end() &&
+           base::now() - told->second < services_.options.progress_deadline;
+}
+
+void PeerWatch::tell_of_loss(NodeId node, const std::string& reason) {
+    std::erase_if(losses_told_, [this](const auto& told) { return !was_loss_told(told.first); });
+    losses_told_[node] = base::now();
+    tell_.lost(node, reason);
 }
 
 bool PeerWatch::is_cut(NodeId node) const {
@@ -75,7 +91,7 @@ void PeerWatch::look() {
 bool PeerWatch::ping(NodeId node, Suspect& suspect, base::TimePoint now) {
     const auto peer = services_.peers.connection(node);
     if (!peer) {
-        if (suspect.cut) tell_(node, false, {});
+        if (suspect.cut) tell_.cut(node, false, {});
         return true;
     }
     suspect.last_heard = std::max(suspect.last_heard, services_.transport.heard(*peer));
@@ -89,8 +105,9 @@ bool PeerWatch::ping(NodeId node, Suspect& suspect, base::TimePoint now) {
                  .node = node,
                  .amount = static_cast<uint64_t>(milliseconds_of(now - suspect.since))});
             services_.peers.set_cut(node, false);
-            tell_(node, false, {});
+            tell_.cut(node, false, {});
         }
+        if (suspect.untold_loss) tell_of_loss(node, *suspect.untold_loss);
         return true;
     }
     const base::Duration silent = now - suspect.since;
@@ -112,7 +129,8 @@ void PeerWatch::cut_off(NodeId node, Suspect& suspect, base::Duration silent) {
     suspect.cut = true;
     suspect.since = suspect.told = base::now();
     services_.peers.set_cut(node, true);
-    tell_(node, true, silent);
+    suspect.untold_loss.reset();
+    tell_.cut(node, true, silent);
     services_.peers.reconnect(node);
 }
 
@@ -122,7 +140,7 @@ void PeerWatch::cut_off(NodeId node, Suspect& suspect, base::Duration silent) {
 void PeerWatch::forget(NodeId node) {
     const bool was_cut = is_cut(node);
     suspects_.erase(node);
-    if (was_cut) tell_(node, false, {});
+    if (was_cut) tell_.cut(node, false, {});
 }
 
 void PeerWatch::forget_all() {
@@ -141,7 +159,7 @@ void PeerWatch::known(NodeId node) {
 
 void PeerWatch::tell_of_cut(NodeId node, Suspect& suspect) {
     suspect.told = base::now();
-    tell_(node, true, services_.options.progress_deadline + (suspect.told - suspect.since));
+    tell_.cut(node, true, services_.options.progress_deadline + (suspect.told - suspect.since));
 }
 
 }  // namespace pace::daemon

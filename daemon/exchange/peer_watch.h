@@ -5,10 +5,16 @@
 // everything under way with it ends, nothing begins, and the log and the controller are told, the
 // controller repeatedly. The node is still pinged, over new connections, until something comes from
 // it.
+//
+// A lost connection is told at once. If the next one is lost soon after, that is told when
+// something has come from the node, or the way to it is cut. Otherwise two nodes that cannot reach
+// each other would have the controller exclude one of them again and again.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -18,9 +24,13 @@ namespace pace::daemon {
 
 class PeerWatch {
   public:
-    // Tells the controller that the way to the node is cut, since nothing has come for `silent`, or
-    // that it is whole again.
-    using Tell = std::function<void(NodeId node, bool cut, base::Duration silent)>;
+    // What the controller is told.
+    struct Tell {
+        // The way to the node is cut, since nothing has come for `silent`, or it is whole again.
+        std::function<void(NodeId node, bool cut, base::Duration silent)> cut;
+        // The connection to the node was lost.
+        std::function<void(NodeId node, const std::string& reason)> lost;
+    };
 
     PeerWatch(Services& services, Tell tell) : services_(services), tell_(std::move(tell)) {}
     PeerWatch(const PeerWatch&) = delete;
@@ -28,9 +38,9 @@ class PeerWatch {
 
     // Something waits for the node.
     void suspect(NodeId node);
-    // The connection to the node is lost. True if this is no news: bytes have not moved for long,
-    // and the way is cut.
-    bool lost(NodeId node);
+    // The connection to the node is lost. It is no news if bytes have not moved for long, and the
+    // way is cut.
+    void lost(NodeId node, const std::string& reason);
     bool is_cut(NodeId node) const;
 
     // The node is gone, and with it everything under way.
@@ -48,8 +58,11 @@ class PeerWatch {
         base::TimePoint last_heard{};  // over connections that are lost since
         base::TimePoint told{};        // when the controller was last told of the cut
         bool cut = false;
+        std::optional<std::string> untold_loss = {};  // the reason
     };
 
+    bool was_loss_told(NodeId node) const;
+    void tell_of_loss(NodeId node, const std::string& reason);
     void look_later();
     void look();
     bool ping(NodeId node, Suspect& suspect, base::TimePoint now);
@@ -59,6 +72,8 @@ class PeerWatch {
     Services& services_;
     Tell tell_;
     std::map<NodeId, Suspect> suspects_;
+    // When the last loss of a node was told, also of nodes that were forgotten since.
+    std::map<NodeId, base::TimePoint> losses_told_;
     base::Timer timer_;
     base::TimePoint due_{};
 };

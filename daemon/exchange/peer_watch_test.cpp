@@ -32,10 +32,14 @@ class PeerWatchTest : public ::testing::Test {
           peers_(*here_),
           services_(std::make_unique<Services>(*loop_, *here_, peers_, pool_, counters_, options(),
                                                disk_)),
-          watch_(*services_, [this](NodeId node, bool cut, base::Duration silent) {
-              told_.push_back({node, cut});
-              silent_ = silent;
-          }) {
+          watch_(
+              *services_,
+              {.cut =
+                   [this](NodeId node, bool cut, base::Duration silent) {
+                       told_.push_back({node, cut});
+                       silent_ = silent;
+                   },
+               .lost = [this](NodeId, const std::string& reason) { losses_.push_back(reason); }}) {
         services_->self = kSelf;
         (void)peers_.know(kOther, "other", there_->address());
         EXPECT_TRUE(there_->connect(here_->address()));
@@ -80,6 +84,7 @@ class PeerWatchTest : public ::testing::Test {
     PeerWatch watch_;
     std::vector<Told> told_;
     base::Duration silent_{};
+    std::vector<std::string> losses_;
 };
 
 TEST_F(PeerWatchTest, ANodeThatAnswersIsNotCutHoweverLongItIsWaitedFor) {
@@ -125,13 +130,43 @@ TEST_F(PeerWatchTest, TheControllerIsToldAgainAndAgainAsLongAsTheCutLasts) {
 }
 
 TEST_F(PeerWatchTest, AConnectionThatIsLostInTheMidstOfSilenceTellsOfACutAtOnce) {
-    EXPECT_FALSE(watch_.lost(kOther)) << "without a silence before, its process may have died";
+    watch_.lost(kOther, "at first");
+    EXPECT_FALSE(watch_.is_cut(kOther)) << "without a silence before, its process may have died";
+    EXPECT_EQ(losses_, std::vector<std::string>{"at first"});
     network_.freeze(*there_);
     ASSERT_TRUE(until([&] {
         watch_.suspect(kOther);
-        return watch_.lost(kOther);
+        watch_.lost(kOther, "again");
+        return watch_.is_cut(kOther);
     }));
-    EXPECT_TRUE(watch_.is_cut(kOther));
+    EXPECT_TRUE(told_.at(0).cut);
+    EXPECT_EQ(losses_.size(), 1U);
+}
+
+TEST_F(PeerWatchTest, AnotherLossSoonAfterIsToldOnceTheNodeIsHeard) {
+    watch_.lost(kOther, "first");
+    watch_.lost(kOther, "second");
+    EXPECT_EQ(losses_, std::vector<std::string>{"first"});
+    ASSERT_TRUE(until([&] { return losses_.size() == 2; }));
+    EXPECT_EQ(losses_[1], "second");
+    EXPECT_TRUE(told_.empty());
+    run_for(kDeadline);
+    watch_.lost(kOther, "much later");
+    EXPECT_EQ(losses_.size(), 3U) << "at once";
+}
+
+// The controller would exclude one of two nodes that cannot reach each other, and again when that
+// node is back.
+TEST_F(PeerWatchTest, LossesOfANodeThatIsNeverReachedAreToldOnceAndThenTheWayIsCut) {
+    network_.freeze(*there_);
+    watch_.lost(kOther, "it cannot be reached");
+    watch_.forget(kOther);
+    while (told_.empty()) {
+        watch_.lost(kOther, "it cannot be reached");
+        run_for(kDeadline / 20);
+    }
+    EXPECT_TRUE(told_[0].cut);
+    EXPECT_EQ(losses_.size(), 1U);
 }
 
 TEST_F(PeerWatchTest, WhoStoodStillItselfBlamesNobody) {

@@ -39,10 +39,9 @@ Engine::Engine(Services& services)
       retained_(services.options.buffers_keep),
       links_(services),
       peer_watch_(services,
-                  [this](NodeId node, bool cut, base::Duration silent) {
-                      services_.control->send(control::LinkCut{
-                          node, cut, static_cast<uint64_t>(silent / std::chrono::milliseconds(1))});
-                  }),
+                  {.cut = [this](NodeId node, bool cut,
+                                 base::Duration silent) { tell_cut(node, cut, silent); },
+                   .lost = [this](NodeId node, const std::string& why) { tell_lost(node, why); }}),
       progress_watch_(services, peer_watch_),
       machine_(services.gpus) {
     services_.gpu_groups = &gpu_groups_;

@@ -184,6 +184,8 @@ class Engine final : public ControlHandler {
     void drop_expired_buffers();
     bool give_up_kept(uint32_t user, uint64_t bytes);
     void forget_unnamed_peers();
+    void tell_cut(NodeId node, bool cut, base::Duration silent);
+    void tell_lost(NodeId node, const std::string& reason);
     void tell_waits();
     void tell_waits_later();
 

@@ -20,14 +20,20 @@ constexpr base::Duration kWaitsInterval = std::chrono::seconds(1);
 void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
     const NodeId node = services_.peers.lost(peer);
     services_.active.each([&](const auto& exchange) { exchange->peer_lost(peer, error); });
-    if (node != 0) services_.recorder->note({.kind = RecordKind::peer_lost, .node = node});
-    if (node == 0 || peer_watch_.lost(node)) return;
+    if (node == 0) return;
+    services_.recorder->note({.kind = RecordKind::peer_lost, .node = node});
+    peer_watch_.lost(node, error.message);
+}
+
+void Engine::tell_lost(NodeId node, const std::string& reason) {
     base::log_event(base::events::kPeerLost,
-                    {{"peer", services_.peers.name(node)}, {"reason", error.message}});
-    control::PeerLost lost;
-    lost.suspect = node;
-    lost.reason = error.message;
-    services_.control->send(lost);
+                    {{"peer", services_.peers.name(node)}, {"reason", reason}});
+    services_.control->send(control::PeerLost{node, reason});
+}
+
+void Engine::tell_cut(NodeId node, bool cut, base::Duration silent) {
+    services_.control->send(
+        control::LinkCut{node, cut, static_cast<uint64_t>(silent / std::chrono::milliseconds(1))});
 }
 
 void Engine::on(const control::NodeKnown& known) {

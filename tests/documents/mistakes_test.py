@@ -33,7 +33,7 @@ ELSEWHERE = {
     "connecting anew to a peer that does not move": ("tests/documents/messages.py", "is_in", "is in no string of the sources"),
     # The answers of a small cluster are made and read too soon.
     "too many requests at once; come back in a second":
-        (HOSTILE_CLIENTS, "PipelinedRequestsDoNotHoldUpTheLoop", "too many requests at once; come back in a second"),
+        (HOSTILE_CLIENTS, "RequestsOfManyAtOnceDoNotHoldUpTheLoop", "too many requests at once; come back in a second"),
     "clients read too slowly; come back later":
         (HOSTILE_CLIENTS, "UnreadAnswersAreBounded", "clients read too slowly; come back later"),
 }
