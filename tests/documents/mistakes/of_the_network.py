@@ -98,6 +98,10 @@ def a_node_without_data_interface(scene, unreachable):
     scene.start_job(here, scene.start_daemon(*flags, *scene.keys.of_node("node-3"), name="node-3"))
     yield scene.log_of(here), unreachable
     yield scene.log_of(here), "it cannot be reached at 127.0.0.1:"
+    # The job goes on without one of them. The controller excludes neither.
+    yield scene.log_of(controller), "goes on without node"
+    if "excluded" in here.text():
+        raise AssertionError(f"the node whose settings are right was excluded:\n{here.text()}")
 
 
 @makes("peer … cannot be reached", "the peer cannot be reached from this node's interfaces")
