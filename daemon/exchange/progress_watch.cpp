@@ -46,7 +46,7 @@ void ProgressWatch::look() {
 std::vector<NodeId> ProgressWatch::look_at(Active& exchange, base::TimePoint now) {
     const base::Duration stalled_for = exchange.stalled_for(now);
     if (stalled_for < kSuspicious) return {};
-    const std::vector<NodeId> nodes = exchange.waiting_for();
+    std::vector<NodeId> nodes = exchange.waiting_for();
     for (const NodeId node : nodes) peer_watch_.suspect(node);
     record_wait(exchange, stalled_for, nodes);
     log_wait(exchange, stalled_for, nodes);
