@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 // A sanitizer takes several times as long for a seed, and finds the same in few.
 constexpr uint64_t seeds(uint64_t all) {
-    return base::kSanitized ? (all + 3) / 4 : all;
+    return base::kSanitized ? (all + 7) / 8 : all;
 }
 
 class WorldTest : public testing::TestWithParam<Family> {
