@@ -9,7 +9,7 @@
 #include "base/training_events.h"
 #include "daemon/gpu/device_gradient.h"
 #include "daemon/members/model_range.h"
-#include "daemon/runtime/exchange_number.h"
+#include "daemon/runtime/mix.h"
 
 namespace pace::daemon {
 
