@@ -1,4 +1,5 @@
 #include "daemon/families/serving/model_letters.h"
+#include "daemon/control/controller.h"
 
 #include <algorithm>
 #include <memory>
