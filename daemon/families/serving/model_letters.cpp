@@ -1,11 +1,11 @@
 #include "daemon/families/serving/model_letters.h"
-#include "daemon/control/controller.h"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "base/training_events.h"
+#include "daemon/control/controller.h"
 #include "daemon/members/paid_update.h"
 
 namespace pace::daemon {
