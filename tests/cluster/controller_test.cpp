@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/temporary_folder.h"
 #include "cluster.h"
 #include "worker.h"
 
@@ -54,15 +55,9 @@ std::vector<std::string> as_nobody(std::vector<std::string> command) {
 // A folder of the user nobody's, as long as it lives.
 class FolderOfNobody {
   public:
-    FolderOfNobody() {
-        EXPECT_NE(mkdtemp(path_.data()), nullptr);
-        EXPECT_EQ(chown(path_.c_str(), 65534, 65534), 0);
-    }
-    ~FolderOfNobody() { std::filesystem::remove_all(path_); }
-    FolderOfNobody(const FolderOfNobody&) = delete;
-    FolderOfNobody& operator=(const FolderOfNobody&) = delete;
+    FolderOfNobody() { EXPECT_EQ(chown(folder_.path().c_str(), 65534, 65534), 0); }
 
-    std::string file(const std::string& name) const { return path_ + "/" + name; }
+    std::string file(const std::string& name) const { return folder_.file(name); }
     // Returns the path of a copy that nobody owns.
     std::string copy(const std::string& from) const {
         const std::string to = file(std::filesystem::path(from).filename());
@@ -72,7 +67,7 @@ class FolderOfNobody {
     }
 
   private:
-    std::string path_ = std::filesystem::temp_directory_path() / "pace-nobody-XXXXXX";
+    base::testing::TemporaryFolder folder_;
 };
 
 // Whether this test can start a daemon as another user. If not, says why.

@@ -137,6 +137,7 @@ class Job {
     void take_back(NodeId node, const Turn& turn);
     bool is_waited_on(Rank rank) const;
     bool is_needed(NodeId node) const;
+    bool is_needed(NodeId node, const std::vector<NodeId>& in_view) const;
     bool is_needed(const From<JobKept>& kept) const;
     void end_gathering(const Turn& turn);
     void request_view(NodeId node);

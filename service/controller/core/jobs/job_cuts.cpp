@@ -24,14 +24,11 @@ bool Job::admits(const Worker& worker) {
 // the job cannot have it form views.
 void Job::on_cuts_changed(const std::vector<CutLinks::Pair>& pairs) {
     if (!server_) return;
-    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
-    const auto needs = [&](NodeId node) {
-        return server_->is_host(node) || std::binary_search(nodes.begin(), nodes.end(), node);
+    const std::vector<NodeId> in_view = nodes_of(views_.view().members);
+    const auto needs_both = [&](const CutLinks::Pair& pair) {
+        return is_needed(pair.low, in_view) && is_needed(pair.high, in_view);
     };
-    if (std::any_of(pairs.begin(), pairs.end(), [&](const CutLinks::Pair& pair) {
-            return needs(pair.low) && needs(pair.high);
-        }))
-        request_view(0);
+    if (std::any_of(pairs.begin(), pairs.end(), needs_both)) request_view(0);
 }
 
 void Job::follow_cuts(const Turn& turn) {

@@ -27,8 +27,11 @@ void Job::on_broken(NodeId node) {
 
 // Whether the node has a member of the view, or a shard of the model.
 bool Job::is_needed(NodeId node) const {
-    const std::vector<NodeId> nodes = nodes_of(views_.view().members);
-    return std::binary_search(nodes.begin(), nodes.end(), node) ||
+    return is_needed(node, nodes_of(views_.view().members));
+}
+
+bool Job::is_needed(NodeId node, const std::vector<NodeId>& in_view) const {
+    return std::binary_search(in_view.begin(), in_view.end(), node) ||
            (server_ && server_->is_host(node));
 }
 
