@@ -171,6 +171,7 @@ void write_journal() {
     sparse.teams = 2;
     const std::vector<JournalRecord> records{NodeRecord{1, "n1"},
                                              JobRecord{1, 1000, 4711, options},
+                                             NewTokenRecord{1},
                                              PlacementRecord{1, 0, 1, Placement::joined},
                                              PlacementRecord{1, 1, 1, Placement::joined},
                                              EpochRecord{1, 1},

@@ -290,6 +290,7 @@ void Job::replay_finished(TimePoint now) {
 
 void Job::append_records(std::vector<JournalRecord>& records) const {
     records.emplace_back(JobRecord{id_, uid_, token_, options_});
+    if (is_token_new_) records.emplace_back(NewTokenRecord{id_});
     records.emplace_back(RunRecord{id_, run_, run_before_});
     if (is_started()) records.emplace_back(EpochRecord{id_, views_.epoch()});
     roster_.append_records(records);

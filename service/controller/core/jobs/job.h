@@ -39,8 +39,9 @@ class Job {
     const JobOptions& options() const { return options_; }
     uint32_t uid() const { return uid_; }
     uint64_t token() const { return token_; }
-    // The job was under way when its first worker joined: the journal that had its token is lost.
-    void begin_with_new_token() { is_token_new_ = true; }
+    // The job was under way before this token was made: the journal that had its earlier token is
+    // lost.
+    void set_token_new() { is_token_new_ = true; }
     bool is_token_new() const { return is_token_new_; }
     const Run& run() const { return run_; }
     uint64_t run_before() const { return run_before_; }

@@ -200,7 +200,6 @@ Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& op
 Result<Job*> Jobs::begin_run(const JobOptions& options, const From<WorkerJoin>& event,
                              uint64_t before, const Turn& turn) {
     PACE_TRY_ASSIGN(job, create(options, event.uid, turn));
-    if (event.resume || event.run.began != 0) job->begin_with_new_token();
     name_run(*job, event, before, turn);
     return job;
 }
@@ -222,6 +221,12 @@ Result<Job*> Jobs::begin_another_run(const JobOptions& options, const From<Worke
 void Jobs::name_run(Job& job, const From<WorkerJoin>& event, uint64_t before, const Turn& turn) {
     const uint64_t began =
         event.run.began != 0 ? event.run.began : std::max(event.opened, before + 1);
+    const bool was_under_way = event.resume || event.run.began != 0;
+    // This record is before the run's: a torn write that has the run has it too.
+    if (was_under_way && !job.is_token_new()) {
+        job.set_token_new();
+        turn.act(JournalAppend{encode(NewTokenRecord{job.id()})});
+    }
     job.set_run({event.run.id, began}, before);
     turn.act(JournalAppend{encode(RunRecord{job.id(), job.run(), before})});
 }
@@ -279,6 +284,10 @@ Result<> Jobs::replay(const JournalRecord& record) {
             ended_.add(job->token());
         }
         jobs_.erase(ended->job);
+        return {};
+    }
+    if (const auto* renewed = std::get_if<NewTokenRecord>(&record)) {
+        if (Job* job = find(renewed->job)) job->set_token_new();
         return {};
     }
     if (const auto* epoch = std::get_if<EpochRecord>(&record)) {

@@ -22,11 +22,19 @@ enum class Kind : uint8_t {
     epoch = 4,
     placement = 5,
     run = 6,
-    drain = 7
+    drain = 7,
+    new_token = 8
 };
 
 uint8_t version_of(Kind kind) {
-    return kind == Kind::drain ? 8 : 7;
+    switch (kind) {
+        case Kind::new_token:
+            return 9;
+        case Kind::drain:
+            return 8;
+        default:
+            return 7;
+    }
 }
 
 class Writer {
@@ -250,6 +258,12 @@ std::vector<std::byte> encode_one(const DrainRecord& record) {
     return out.take();
 }
 
+std::vector<std::byte> encode_one(const NewTokenRecord& record) {
+    Writer out(Kind::new_token);
+    out.put(record.job);
+    return out.take();
+}
+
 // ---------------------------------------------------------------------------------------- decoding
 
 NodeRecord decode_node(Reader& in) {
@@ -309,6 +323,12 @@ DrainRecord decode_drain(Reader& in) {
     return record;
 }
 
+NewTokenRecord decode_new_token(Reader& in) {
+    NewTokenRecord record;
+    in.get(record.job);
+    return record;
+}
+
 Result<JournalRecord> decode_kind(uint8_t kind, Reader& in) {
     switch (static_cast<Kind>(kind)) {
         case Kind::node:
@@ -325,6 +345,8 @@ Result<JournalRecord> decode_kind(uint8_t kind, Reader& in) {
             return JournalRecord(decode_epoch(in));
         case Kind::placement:
             return JournalRecord(decode_placement(in));
+        case Kind::new_token:
+            return JournalRecord(decode_new_token(in));
     }
     return make_error(ErrorKind::corrupt, "a journal record has kind {}, which does not exist",
                       kind);

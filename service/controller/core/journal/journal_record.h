@@ -20,7 +20,7 @@ namespace pace::controller {
 
 // A record has the version that introduced its kind, so that the previous release can read a
 // journal without new kinds.
-inline constexpr uint8_t kJournalVersion = 8;
+inline constexpr uint8_t kJournalVersion = 9;
 inline constexpr uint8_t kJournalVersionOldest = 7;
 
 // A node's name was given an id.
@@ -84,8 +84,15 @@ struct DrainRecord {
     bool operator==(const DrainRecord&) const = default;
 };
 
+// The job was under way before its JobRecord: an earlier journal, which had its token, is lost.
+// Nodes keep data of the job under that token. Follows JobRecord. Since version 9.
+struct NewTokenRecord {
+    JobId job = 0;
+    bool operator==(const NewTokenRecord&) const = default;
+};
+
 using JournalRecord = std::variant<NodeRecord, JobRecord, RunRecord, JobEndRecord, EpochRecord,
-                                   PlacementRecord, DrainRecord>;
+                                   PlacementRecord, DrainRecord, NewTokenRecord>;
 
 std::vector<std::byte> encode(const JournalRecord& record);
 base::Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted);

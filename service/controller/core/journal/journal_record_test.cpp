@@ -47,6 +47,9 @@ std::vector<JournalRecord> samples() {
     pairs.edges = {0, 1, 1, 2, 2, 3};
     return {NodeRecord{7, "node-7"},
             JobRecord{3, 1000, 0xFEDCBA9876543210U, options},
+            RunRecord{3, {"run", 12}, 11},
+            NewTokenRecord{3},
+            DrainRecord{7, true},
             JobEndRecord{3},
             EpochRecord{3, uint64_t{1} << 40U},
             PlacementRecord{3, 65535, 7, Placement::lost},

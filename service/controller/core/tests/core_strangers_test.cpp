@@ -1,10 +1,12 @@
 // Core strangers: a node that is attached, and has no member in a job, does not disturb the job.
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "protocol/options/limits.h"
+#include "service/controller/core/journal/journal_record.h"
 #include "service/controller/core/tests/core_fixture.h"
 
 namespace pace::controller {
@@ -84,12 +86,42 @@ TEST_F(CoreStrangersTest, AJobThatAWorkerBringsBackHearsOfWhatIsKeptUnderAnother
     const NodeId node = attach("node");
     WorkerJoin join{100, 0, options, 1000, true, 5, 5, 7};
     join.run.began = 12;
+    const size_t attached = journal().size();
     send(from(node, join));
+    const size_t joined = journal().size();
     const uint64_t token = sent<JoinAccepted>().at(0).token;
-    send(from(node, WorkerAdmit{1, 0, false}));
-    clear();
-    send(from(keeper, JobKept{1, token + 1, false, true}));
-    EXPECT_FALSE(sent<PrepareView>().empty());
+    const auto is_heard = [&] {
+        send(from(node, WorkerAdmit{1, 0, false}));
+        clear();
+        send(from(keeper, JobKept{1, token + 1, false, true}));
+        return !take<PrepareView>().empty();
+    };
+    EXPECT_TRUE(is_heard());
+    // It is so for the controllers that follow, however much of the last write they read.
+    for (size_t records = joined; records >= attached; --records) {
+        restart();
+        replay_journal(records);
+        ASSERT_EQ(attach("keeper", keeper), keeper);
+        ASSERT_EQ(attach("node", node), node);
+        send(from(node, join));
+        EXPECT_TRUE(is_heard()) << records - attached << " records of the job";
+    }
+}
+
+TEST_F(CoreStrangersTest, ACompactedJournalTellsWhichTokensWereLost) {
+    JobOptions options = reducing(1);
+    options.compression = Compression::spardl;
+    for (const bool was_under_way : {false, true}) {
+        restart();
+        WorkerJoin join{100, 0, options, 1000, false, 0, 0, 7};
+        if (was_under_way) join.run.began = 12;
+        send(from(attach("node"), join));
+        const auto records = core().journal_snapshot();
+        const auto told = std::count_if(records.begin(), records.end(), [](const auto& record) {
+            return std::holds_alternative<NewTokenRecord>(*decode(record));
+        });
+        EXPECT_EQ(told, was_under_way ? 1 : 0);
+    }
 }
 
 TEST_F(CoreStrangersTest, AStrangerDoesNotRaiseTheEpochOfAChangeOfView) {
