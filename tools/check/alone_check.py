@@ -2,9 +2,10 @@
 """Every source compiles alone: alone_check.py UNITY_BUILD [PATTERN].
 
 A unity build compiles a dozen sources at a time, so a source may compile only because of what the
-ones before it include. A release build then fails at it. This check compiles each installed source
-by itself. It begins with the sources that were committed last and stops after a minute; with
-PACE_TIDY_ALL=1 it looks at all. PATTERN, a regular expression, must be found in a source's path.
+ones before it include. A package's build, which compiles one at a time, then fails at it. This check
+compiles each installed source by itself. It begins with the sources that were committed last, or
+that include a header that was, and stops after a minute; with PACE_TIDY_ALL=1 it looks at all.
+PATTERN, a regular expression, must be found in a source's path.
 """
 
 import concurrent.futures
@@ -39,8 +40,16 @@ def sources_of(build):
                 name = source.relative_to(tree.ROOT).as_posix()
                 if not tidy_check.APART.search(name):
                     found.setdefault(name, command(unit, source))
-    age = tree.commit_ages()
-    return sorted(found.items(), key=lambda item: (age.get(item[0], len(age)), item[0]))
+    ages = tree.commit_ages()
+    headers = tidy_check.Digests()
+
+    def age(name):
+        """That of the source, or of the youngest header that it includes itself."""
+        files = [tree.ROOT / name, *headers.direct(tree.ROOT / name)]
+        names = (file.resolve().relative_to(tree.ROOT).as_posix() for file in files)
+        return min(ages.get(one, len(ages)) for one in names)
+
+    return sorted(found.items(), key=lambda item: (age(item[0]), item[0]))
 
 
 def main():
