@@ -146,6 +146,7 @@ class Job {
     void commit_view(const Turn& turn);
     bool are_rounds_made() const;
     void leave_out_those_who_lack_rounds(const Turn& turn);
+    void leave_out_those_without_part(const Turn& turn);
     void leave_out_without_donor(Rank rank, const Turn& turn);
     void name_newcomers(const std::vector<Member>& members,
                         std::vector<Adoption>& ret_adoptions) const;

@@ -171,6 +171,16 @@ void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
     }
 }
 
+// A worker was left out of a server job, and neither its node nor a restarted controller knows of
+// it. Its calls are for a model in whose order it has left.
+void Job::leave_out_those_without_part(const Turn& turn) {
+    if (!server_) return;
+    for (const Member& member : members_covered()) {
+        if (roster_.at(member.rank).state == WorkerState::member && !server_->has_part(member.rank))
+            suspend(member.rank, "the job went on without this worker", turn);
+    }
+}
+
 void Job::leave_out_without_donor(Rank rank, const Turn& turn) {
     roster_.send_back(rank, turn);
     if (groups_) groups_->remove_member(rank);
@@ -194,6 +204,7 @@ void Job::name_newcomers(const std::vector<Member>& members,
 
 void Job::commit_view(const Turn& turn) {
     leave_out_those_who_lack_rounds(turn);
+    leave_out_those_without_part(turn);
     std::vector<Member> members = members_covered();
     Adoptions::Answer answer =
         adoptions_.list({members, workers(), views_.without_model(), are_rounds_made()});

@@ -146,6 +146,15 @@ bool ServerJob::take_up(Duration patience, const Turn& turn) {
     return true;
 }
 
+bool ServerJob::has_part(Rank rank) const {
+    if (generation_ != 0) return true;
+    const ServerReport* farthest = farthest_report();
+    if (farthest == nullptr || farthest->generation == 0) return true;
+    const std::vector<ServerClock>& workers = farthest->ledger.workers;
+    return std::any_of(workers.begin(), workers.end(),
+                       [rank](const ServerClock& worker) { return worker.rank == rank; });
+}
+
 ServerJob::Missing ServerJob::look() const {
     const uint64_t from = recent_.empty() ? order_.position() : recent_.front().position - 1;
     Missing missing;

@@ -49,6 +49,10 @@ class ServerJob {
     // Before that, a newcomer's broadcast is part of the round that makes the model.
     bool is_model_made() const { return model_made_ || under_way_; }
 
+    // Whether a member has part in the model as the nodes know it. False for a worker that had left
+    // before this life of the controller took the model up: the others went on without it.
+    bool has_part(Rank rank) const;
+
     void add_member(Rank rank) { order_.add_member(rank); }
     void add_newcomer(Rank rank) { order_.add_newcomer(rank); }
     void remove_member(Rank rank, TimePoint now) {

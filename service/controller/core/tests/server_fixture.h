@@ -92,6 +92,7 @@ class Hosts {
     std::set<NodeId> deaf;          // receive nothing more
     std::map<Rank, NodeId> node_of;
     std::vector<NodeId> ended;                        // were told to forget the job
+    std::vector<Rank> suspended;                      // whose nodes were told so
     std::map<uint64_t, ServerLedger> at_checkpoints;  // by position
     uint64_t token = 0;                               // of the job
 
@@ -126,6 +127,8 @@ class Hosts {
             }
             for (const ServerEntry& entry : order.entries) steps.push_back(entry.step);
         }
+        for (const To<WorkerSuspended>& told : fixture.sent<WorkerSuspended>())
+            suspended.push_back(told.rank);
         for (const To<JobEnded>& end : fixture.sent<JobEnded>()) ended = end.to;
     }
     void hear(const To<CommitView>& commit) {
