@@ -232,7 +232,7 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
     question.send = [] { return true; };
     question.accepted = [this, worker](const control::JoinAccepted& accepted,
                                        const control::JobOptions& options) {
-        const std::shared_ptr<Job> resumed = jobs_.take_up(accepted, options, worker->uid);
+        const std::shared_ptr<Job> resumed = jobs_.take_up(accepted, options, worker->uid, true);
         if (worker->port != nullptr) resumed->resumed(worker, accepted.under_way);
     };
     question.refused = [job, worker](const base::Error& error) {

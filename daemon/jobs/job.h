@@ -40,8 +40,12 @@ class Job final : private JobPort {
     void came_again(Worker& worker, uint64_t rounds_untrusted) {
         if (serving_) serving_->came_again(worker);
         worker.rounds_told_untrusted = rounds_untrusted;
-        worker.unaware = !worker.newcomer && rounds_untrusted > 0 &&
-                         protocol::family_of(state_.options.policy) == control::Family::collective;
+        worker.unaware = !worker.newcomer && may_have_other_rounds(worker);
+    }
+    // Whether the worker's session had rounds of a job of this name that nobody remembers.
+    bool may_have_other_rounds(const Worker& worker) const {
+        return worker.rounds_told_untrusted > 0 &&
+               protocol::family_of(state_.options.policy) == control::Family::collective;
     }
     // Whether the request, which is not submitted yet, is a sum that may be made on the GPU where
     // its buffers are.
@@ -172,6 +176,7 @@ class Job final : private JobPort {
     void begin_newcomer(const WorkerPtr& worker);
     void keep_own_model(const WorkerPtr& worker);
     void report_workers(std::vector<control::WorkerReport>& reports) const;
+    void begin_as_first(const WorkerPtr& worker);
     void leave_behind(const WorkerPtr& worker);
     void go_on(const WorkerPtr& worker);
 

@@ -25,6 +25,7 @@ control::WorkerJoin Job::announcement(const Worker& worker) const {
     join.rank = worker.rank;
     join.options = state_.options;
     join.uid = worker.uid;
+    join.job = state_.id;
     join.run = state_.run;
     join.resume = true;
     join.iteration = worker.iteration;
@@ -42,10 +43,27 @@ void Job::resumed(const WorkerPtr& worker, bool under_way) {
     worker->resuming = false;
     worker->refusal.reset();
     worker->admit_sent = false;
+    if (worker->newcomer && !under_way) return begin_as_first(worker);
     const bool was_member = worker->has_model();
     worker->newcomer = worker->newcomer || under_way;
     if (under_way && was_member) leave_behind(worker);
     go_on(worker);
+}
+
+// The controller knows of nobody who can give this newcomer a model: its journal is lost, and no
+// member has come back yet, or none is left. The newcomer is one of the job's first workers, whose
+// broadcasts are one round. Should a member come back, the controller suspends the newcomer.
+void Job::begin_as_first(const WorkerPtr& worker) {
+    worker->newcomer = false;
+    worker->suspended = false;
+    worker->accepts_own = false;
+    worker->unaware = may_have_other_rounds(*worker);
+    const bool waits = worker->state == Worker::State::adopting ||
+                       worker->state == Worker::State::waiting ||
+                       (serving_ && serving_->leave_pull(*worker));
+    if (!waits) return go_on(worker);
+    worker->state = Worker::State::idle;
+    advance(worker);
 }
 
 // The others went on without this worker, which was a member.

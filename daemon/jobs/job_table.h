@@ -36,9 +36,11 @@ class JobTable {
     }
 
     // The job in which the controller has accepted a worker. It is made if this node does not know
-    // it. Another run under the same name is over; its workers here are told so.
+    // it. Another run under the same name is over, and its workers here are told so: unless this
+    // node has announced the worker again, which then goes on in the run that the controller names.
     std::shared_ptr<Job> take_up(const control::JoinAccepted& accepted,
-                                 const control::JobOptions& options, uint32_t uid);
+                                 const control::JobOptions& options, uint32_t uid,
+                                 bool announced_again = false);
 
     // Forgets jobs without workers here whose time is over, now, or when it is.
     void drop_unused();

@@ -32,6 +32,8 @@ class ControllerProcess final : public controller::Outlet {
     void start();
     // Dies: what has not reached the disk is lost, in whole or in part.
     void die();
+    // Of a dead controller: the next one finds no journal.
+    void lose_journal() { journal_.lose(); }
     bool alive() const { return dispatcher_ != nullptr; }
     // At a point of its own: dies as soon as the turn is over, and does nothing more until then.
     void fall_silent() { silent_ = true; }

@@ -31,6 +31,12 @@ void JournalDisk::die() {
     tear(file_.size());
 }
 
+void JournalDisk::lose() {
+    records_.clear();
+    durable_ = 0;
+    file_ = controller::journal_header();
+}
+
 // The bytes after `end` of the write that was under way.
 std::vector<std::byte> JournalDisk::last_write(size_t end) const {
     std::vector<std::byte> bytes;

@@ -26,6 +26,8 @@ class JournalDisk {
     void append(std::vector<std::byte> record);
     // The controller dies. file() is what is left.
     void die();
+    // What is left after die() is lost too.
+    void lose();
     const std::vector<std::byte>& file() const { return file_; }
     // How many of the records a death has left durable.
     size_t durable() const { return durable_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -46,7 +47,8 @@ constexpr std::array<std::string_view, kFaultKinds> kKindNames = {
     "disk is full",
     "disk fails",
     "disk damages a checkpoint",
-    "trainer writes garbage to its ring"};
+    "trainer writes garbage to its ring",
+    "controller dies and its journal is lost"};
 constexpr auto kFirstOfFiles = static_cast<uint64_t>(FaultKind::daemon_dies_writing);
 constexpr auto kOfFiles = static_cast<uint64_t>(FaultKind::disk_damages) + 1 - kFirstOfFiles;
 
@@ -142,6 +144,21 @@ void add_garbage(Random random, Plan& plan, uint32_t workers) {
         Fault fault = any_fault(random, plan, 1);
         fault.kind = FaultKind::trainer_scribbles;
         fault.target = static_cast<uint32_t>(random.below(workers));
+        plan.faults.push_back(fault);
+    }
+}
+
+// The controller's disk is lost with it. Jobs go on by what the nodes know. Where all nodes die at
+// once too, nobody knows how far a job was: workers begin anew at different steps, and the
+// programs' rules do not hold.
+void add_lost_journals(Random random, Plan& plan) {
+    std::set<uint32_t> died;
+    for (const Fault& fault : plan.faults)
+        if (fault.kind == FaultKind::daemon_dies && fault.point.empty()) died.insert(fault.target);
+    if (is_mild(plan) || died.size() == plan.machines || random.below(3) != 0) return;
+    for (uint64_t left = 1 + random.below(3); left > 0; --left) {
+        Fault fault = any_fault(random, plan, 1);
+        fault.kind = FaultKind::journal_lost;
         plan.faults.push_back(fault);
     }
 }
@@ -262,6 +279,7 @@ Plan plan_of(uint64_t seed, std::optional<Family> family, uint32_t workers) {
     plan.clients = Random(seed ^ 0x636C69656E7473U).below(4) == 0;
     add_garbage(Random(seed ^ 0x67617262616765U), plan, all);
     add_faults_at_steps(Random(seed ^ 0x7374657073U), plan);
+    add_lost_journals(Random(seed ^ 0x6C6F7374U), plan);
     std::sort(plan.faults.begin(), plan.faults.end(),
               [](const Fault& one, const Fault& other) { return one.at < other.at; });
     return plan;

@@ -44,8 +44,9 @@ enum class FaultKind : uint8_t {
     disk_fails,
     disk_damages,
     trainer_scribbles,
+    journal_lost,
 };
-inline constexpr size_t kFaultKinds = 25;
+inline constexpr size_t kFaultKinds = 26;
 std::string_view name_of(FaultKind kind);
 // Whether it befalls one trainer, not a machine or a link.
 constexpr bool is_of_trainer(FaultKind kind) {

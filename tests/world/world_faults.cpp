@@ -50,7 +50,8 @@ bool World::at_trainers_point(const std::string& point, const Trainer& trainer) 
 // Whether whoever passes a point dies of the fault: then nothing that it does is seen any more.
 bool World::dies_there(const Fault& fault, MachineId machine) {
     if (machine == machines_.controllers()) {
-        if (fault.kind != FaultKind::controller_dies) return false;
+        if (fault.kind != FaultKind::controller_dies && fault.kind != FaultKind::journal_lost)
+            return false;
         controller_.fall_silent();
         return true;
     }
@@ -105,6 +106,7 @@ void World::cause(const Fault& fault) {
         case FaultKind::controller_freezes:
         case FaultKind::controller_sleeps:
         case FaultKind::journal_fails:
+        case FaultKind::journal_lost:
             return controller_fault(fault);
         case FaultKind::link_cut:
         case FaultKind::link_one_way:
@@ -175,6 +177,9 @@ void World::controller_fault(const Fault& fault) {
     switch (fault.kind) {
         case FaultKind::controller_dies:
             return kill_controller(fault.length);
+        case FaultKind::journal_lost:
+            kill_controller(fault.length);
+            return controller_.lose_journal();
         case FaultKind::controller_freezes:
             controller_.set_frozen(true);
             return undo_after(fault.length, [this] { controller_.set_frozen(false); });

@@ -213,11 +213,17 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
 }
 
 // Refuses to begin a job that would be forgotten. Workers of existing jobs come and go as before.
+// A worker that its daemon announces again is of such a job, also where the journal that had the
+// job is lost: the daemon tells of it as often as it is forgotten.
 std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event) const {
     const AskedOptions* options = nullptr;
-    if (const auto* join = std::get_if<From<WorkerJoin>>(&event)) options = &join->options;
+    bool is_back = false;
+    if (const auto* join = std::get_if<From<WorkerJoin>>(&event)) {
+        options = &join->options;
+        is_back = join->resume;
+    }
     if (const auto* create = std::get_if<From<JobCreate>>(&event)) options = &create->options;
-    if (options == nullptr) return std::nullopt;
+    if (options == nullptr || is_back) return std::nullopt;
     auto failure = outlet_.journal_failure();
     if (!failure) return std::nullopt;
     if (core_.has_job(options->name)) return std::nullopt;

@@ -223,6 +223,12 @@ TEST_F(DispatcherTest, AFailedJournalRefusesNewJobsAndServesTheOldOnes) {
         recorder_.take("ra", wire::Body::JoinAccepted).envelope().body_as_JoinAccepted()->request(),
         7U);
 
+    // Its journal is lost, and its daemon knows it: it would only be forgotten again.
+    resume("ra", a, 11, 0, 9);
+    EXPECT_EQ(
+        recorder_.take("ra", wire::Body::JoinAccepted).envelope().body_as_JoinAccepted()->request(),
+        9U);
+
     recorder_.failure.reset();
     join("ra", a, 11, 0, 8, "new");
     recorder_.take("ra", wire::Body::JoinAccepted);

@@ -52,7 +52,11 @@ void Job::learn_of_start(uint64_t epoch, const Turn& turn) {
 void Job::join(const From<WorkerJoin>& event, const Turn& turn) {
     furnish();
     const bool was_member = event.resume && event.epoch > 0 && event.epoch < kEpochMax;
-    if (was_member && !is_started()) learn_of_start(event.epoch, turn);
+    // Neither a daemon nor a journal knows of a view any more, and this worker averages on.
+    const bool has_averaged = event.run.began != 0 && event.iteration > 0 &&
+                              family_of(options_.policy) == Family::averaging;
+    if ((was_member || has_averaged) && !is_started())
+        learn_of_start(std::max<uint64_t>(event.epoch, 1), turn);
     const bool back = attendance_.is_member_back(event);
     if (was_member) views_.raise_epoch_to(event.epoch);
     const bool under_way = is_started() && !back;

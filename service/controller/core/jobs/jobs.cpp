@@ -14,6 +14,9 @@ using base::Result;
 
 namespace {
 
+// The greatest id that a daemon may bring. As many are left for jobs to come.
+constexpr JobId kKnownJobMax = JobId{3} << 30U;
+
 // The number of workers for JobLimits.
 uint64_t workers_counted(const JobOptions& options) {
     return options.world + options.edges.size() / 2 / 16;
@@ -31,9 +34,12 @@ Job& Jobs::add(JobId id, const JobOptions& options, uint32_t uid, uint64_t token
     return *job;
 }
 
-Result<Job*> Jobs::create(const JobOptions& options, uint32_t uid, const Turn& turn) {
+Result<Job*> Jobs::create(const JobOptions& options, uint32_t uid, const Turn& turn,
+                          JobId known_as_untrusted) {
     PACE_TRY(check_room(options, uid));
-    const JobId id = next_id_;
+    const bool keeps_id = known_as_untrusted != 0 && known_as_untrusted <= kKnownJobMax &&
+                          find(known_as_untrusted) == nullptr;
+    const JobId id = keeps_id ? known_as_untrusted : next_id_;
     const uint64_t token = make_token_();
     turn.act(JournalAppend{encode(JobRecord{id, uid, token, options})});
     Job& job = add(id, options, uid, token);
@@ -199,7 +205,7 @@ Result<Job*> Jobs::admission(const From<WorkerJoin>& event, const JobOptions& op
 
 Result<Job*> Jobs::begin_run(const JobOptions& options, const From<WorkerJoin>& event,
                              uint64_t before, const Turn& turn) {
-    PACE_TRY_ASSIGN(job, create(options, event.uid, turn));
+    PACE_TRY_ASSIGN(job, create(options, event.uid, turn, event.resume ? event.job : 0));
     name_run(*job, event, before, turn);
     return job;
 }

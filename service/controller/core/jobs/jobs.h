@@ -17,7 +17,8 @@ namespace pace::controller {
 
 class Jobs {
   public:
-    Jobs(Cluster& cluster, uint64_t (*make_token)()) : cluster_(cluster), make_token_(make_token) {}
+    Jobs(Cluster& cluster, uint64_t (*make_token)())
+        : cluster_(cluster), make_token_(make_token), next_id_(cluster.options.first_job) {}
 
     // Creates the job or refuses, and answers.
     void create(const From<JobCreate>& event, const Turn& turn);
@@ -60,7 +61,10 @@ class Jobs {
     base::Result<Job*> admission(const From<WorkerJoin>& event, const JobOptions& options,
                                  const Turn& turn);
     Job& add(JobId id, const JobOptions& options, uint32_t uid, uint64_t token);
-    base::Result<Job*> create(const JobOptions& options, uint32_t uid, const Turn& turn);
+    // `known_as_untrusted`: the id by which a daemon knows the job, which it gets if it is free; 0:
+    // none.
+    base::Result<Job*> create(const JobOptions& options, uint32_t uid, const Turn& turn,
+                              JobId known_as_untrusted = 0);
     base::Result<> check_room(const JobOptions& options, uint32_t uid) const;
     base::Result<Job*> begin_run(const JobOptions& options, const From<WorkerJoin>& event,
                                  uint64_t before, const Turn& turn);
@@ -74,7 +78,7 @@ class Jobs {
     uint64_t (*make_token_)();
     std::map<JobId, std::unique_ptr<Job>> jobs_;
     std::unordered_map<std::string, JobId> ids_;
-    JobId next_id_ = 1;
+    JobId next_id_;
     EndedJobs ended_;
     std::optional<TimePoint> life_began_;
 };

@@ -376,28 +376,6 @@ TEST(ServerJob, ARestartedControllerGoesOnWhereTheNodesAre) {
     }
 }
 
-// The journal that says so is lost, and the worker's node has slept meanwhile.
-TEST(ServerJob, AWorkerThatHadLeftIsNoMemberOfTheNextLife) {
-    Hosts hosts;
-    const JobOptions options = serving(3);
-    const auto nodes = hosts.start(options);
-    hosts.push(0, 0);
-    const uint64_t epoch = hosts.view.epoch;
-    hosts.send(from(nodes[2], WorkerLeave{1, 2, false}));
-    ASSERT_EQ(hosts.view.members.size(), 2U);
-
-    hosts.fixture.restart();
-    for (Rank rank = 0; rank < 3; ++rank) {
-        const NodeId node = hosts.attach("node" + std::to_string(rank), nodes[rank]);
-        ASSERT_EQ(node, nodes[rank]);
-        hosts.send(from(node, WorkerJoin{rank + 100, rank, options, 1000, true, 5, 0, epoch}));
-    }
-    EXPECT_EQ(hosts.suspended, std::vector<Rank>{2});
-    EXPECT_EQ(hosts.view.members.size(), 2U);
-    EXPECT_EQ(hosts.generations(), 1U);
-    EXPECT_FALSE(hosts.view.model_lost);
-}
-
 TEST(ServerJob, WhenTheJobEndsItsHostsAreTold) {
     Hosts hosts;
     const auto nodes = hosts.start(serving(2));

@@ -206,6 +206,43 @@ TEST_F(CoreRestartTest, RecoversARunningJobFromItsWorkersAloneWhenTheJournalIsLo
     EXPECT_EQ(views[0].members.size(), 2U);
 }
 
+// Daemons say by its id what they keep of a job, and which of its workers are gone.
+TEST_F(CoreRestartTest, AJobWhoseJournalIsLostHasTheIdAgainByWhichItsNodesKnowIt) {
+    restart();
+    const NodeId node = attach("node");
+    const auto come_back = [&](const std::string& name, JobId known_as) {
+        JobOptions options = averaging(2);
+        options.name = name;
+        WorkerJoin join{100, 0, options, 1000, true, 5, 3, 17};
+        join.job = known_as;
+        clear();
+        send(from(node, join));
+        return sent<JoinAccepted>().at(0).job;
+    };
+    EXPECT_EQ(come_back("one", 7), 7U);
+    EXPECT_NE(come_back("another", 7), 7U) << "the id is in use";
+    const JobId greatest = ~JobId{0};
+    EXPECT_LT(come_back("strange", greatest - 1), greatest / 2);
+    EXPECT_EQ(come_back("fresh", 0), 10U) << "the next that is free";
+}
+
+// A daemon and the controller's journal are lost together; the worker's session is left.
+TEST_F(CoreRestartTest, TakesASessionThatAveragesOnForTheModelsOfNewWorkers) {
+    restart();
+    const NodeId one = attach("node0");
+    const NodeId other = attach("node1");
+    join(one, 0, averaging(2));
+    WorkerJoin left{101, 1, averaging(2), 1000, false, 5, 1, 0};
+    left.run.began = 12;
+    clear();
+    send(from(other, left));
+    const auto suspended = sent<WorkerSuspended>();
+    ASSERT_EQ(suspended.size(), 1U);
+    EXPECT_EQ(suspended[0].rank, 0U);
+    EXPECT_TRUE(sent<JoinAccepted>().at(0).under_way);
+    EXPECT_TRUE(sent<PrepareView>().empty()) << "it is no first view of two members";
+}
+
 TEST_F(CoreRestartTest, NumbersItsGroupsAnew) {
     const auto group = [&](const std::vector<NodeId>& nodes) {
         send(from(nodes[0], Ready{1, 0, 1, 7}));
