@@ -23,7 +23,6 @@ void ControllerProcess::start() {
     controller::Dispatcher::Options options;
     options.core.seed = ++life_;
     options.core.abandoned_keep = kKeptFor;
-    options.core.first_job = static_cast<controller::JobId>(base::random_token() >> 33U) + 1;
     dispatcher_ = std::make_unique<controller::Dispatcher>(options, base::random_token, *this);
     const auto recovered = controller::recover_journal(journal_.file());
     if (!recovered || recovered->whole_behind != 0) {

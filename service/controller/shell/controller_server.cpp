@@ -44,7 +44,6 @@ Dispatcher::Options dispatcher_options(const ControllerConfig& config) {
     options.name_held =
         std::max<base::Duration>(milliseconds(config.heartbeat_ms) * 3, milliseconds(500));
     options.core.seed = config.seed;
-    options.core.first_job = static_cast<JobId>(base::random_token() >> 33U) + 1;
     options.core.liveness_max = milliseconds(config.liveness_max_ms);
     options.core.liveness_min = milliseconds(config.liveness_min_ms);
     options.core.probe_wait = milliseconds(config.probe_wait_ms);

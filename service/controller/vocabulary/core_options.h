@@ -33,9 +33,6 @@ struct CoreOptions {
     // A job that nobody has joined is kept this long.
     Duration unjoined_keep = std::chrono::hours(24);
     JobLimits limits{};
-    // The id of the first job of a controller without a journal. Drawn anew for each journal, so
-    // that a new job gets no id by which daemons know a job of a journal that is lost.
-    JobId first_job = 1;
 };
 
 // Work counters for benchmarks and metrics.

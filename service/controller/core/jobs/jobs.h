@@ -17,8 +17,7 @@ namespace pace::controller {
 
 class Jobs {
   public:
-    Jobs(Cluster& cluster, uint64_t (*make_token)())
-        : cluster_(cluster), make_token_(make_token), next_id_(cluster.options.first_job) {}
+    Jobs(Cluster& cluster, uint64_t (*make_token)()) : cluster_(cluster), make_token_(make_token) {}
 
     // Creates the job or refuses, and answers.
     void create(const From<JobCreate>& event, const Turn& turn);
@@ -78,7 +77,7 @@ class Jobs {
     uint64_t (*make_token_)();
     std::map<JobId, std::unique_ptr<Job>> jobs_;
     std::unordered_map<std::string, JobId> ids_;
-    JobId next_id_;
+    JobId next_id_ = 1;
     EndedJobs ended_;
     std::optional<TimePoint> life_began_;
 };
