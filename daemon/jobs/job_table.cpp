@@ -32,11 +32,12 @@ std::shared_ptr<Job> JobTable::take_up(const control::JoinAccepted& accepted,
                                        const control::JobOptions& options, uint32_t uid,
                                        bool announced_again) {
     std::shared_ptr<Job>& job = by_name_[options.name];
-    const bool is_another = job && job->state().id != accepted.job;
-    const bool is_another_run =
-        is_another && !announced_again && job->state().run.began != accepted.run.began;
-    if (is_another_run) end_run(*job, accepted.run);
-    if (is_another_run) job.reset();
+    const bool is_another_run = job && !announced_again && job->state().id != accepted.job &&
+                                job->state().run.began != accepted.run.began;
+    if (is_another_run) {
+        end_run(*job, accepted.run);
+        job.reset();
+    }
     if (!job) job = std::make_shared<Job>(services_, options, uid);
     std::erase_if(by_id_, [&](const auto& entry) { return entry.second == job; });
     job->state().id = accepted.job;

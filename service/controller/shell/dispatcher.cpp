@@ -217,13 +217,10 @@ void Dispatcher::on_attached_message(NodeId node, const wire::Envelope& envelope
 // job is lost: the daemon tells of it as often as it is forgotten.
 std::optional<base::Error> Dispatcher::refused_for_disk(const Event& event) const {
     const AskedOptions* options = nullptr;
-    bool is_back = false;
-    if (const auto* join = std::get_if<From<WorkerJoin>>(&event)) {
-        options = &join->options;
-        is_back = join->resume;
-    }
+    const auto* join = std::get_if<From<WorkerJoin>>(&event);
+    if (join != nullptr && !join->resume) options = &join->options;
     if (const auto* create = std::get_if<From<JobCreate>>(&event)) options = &create->options;
-    if (options == nullptr || is_back) return std::nullopt;
+    if (options == nullptr) return std::nullopt;
     auto failure = outlet_.journal_failure();
     if (!failure) return std::nullopt;
     if (core_.has_job(options->name)) return std::nullopt;

@@ -175,9 +175,13 @@ void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
 // it. Its calls are for a model in whose order it has left.
 void Job::leave_out_those_without_part(const Turn& turn) {
     if (!server_) return;
-    for (const Member& member : members_covered()) {
-        if (roster_.at(member.rank).state == WorkerState::member && !server_->has_part(member.rank))
-            suspend(member.rank, "the job went on without this worker", turn);
+    const auto with_part = server_->ranks_to_take_up();
+    if (!with_part) return;
+    for (Rank rank = 0; rank < workers().size(); ++rank) {
+        const Worker& worker = roster_.at(rank);
+        const bool is_member = worker.state == WorkerState::member && views_.covers(worker.node);
+        if (is_member && !with_part->contains(rank))
+            suspend(rank, "the job went on without this worker", turn);
     }
 }
 

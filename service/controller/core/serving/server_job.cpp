@@ -146,13 +146,13 @@ bool ServerJob::take_up(Duration patience, const Turn& turn) {
     return true;
 }
 
-bool ServerJob::has_part(Rank rank) const {
-    if (generation_ != 0) return true;
+std::optional<std::set<Rank>> ServerJob::ranks_to_take_up() const {
+    if (generation_ != 0) return std::nullopt;
     const ServerReport* farthest = farthest_report();
-    if (farthest == nullptr || farthest->generation == 0) return true;
-    const std::vector<ServerClock>& workers = farthest->ledger.workers;
-    return std::any_of(workers.begin(), workers.end(),
-                       [rank](const ServerClock& worker) { return worker.rank == rank; });
+    if (farthest == nullptr || farthest->generation == 0) return std::nullopt;
+    std::set<Rank> ranks;
+    for (const ServerClock& worker : farthest->ledger.workers) ranks.insert(worker.rank);
+    return ranks;
 }
 
 ServerJob::Missing ServerJob::look() const {

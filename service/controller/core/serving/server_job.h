@@ -49,9 +49,10 @@ class ServerJob {
     // Before that, a newcomer's broadcast is part of the round that makes the model.
     bool is_model_made() const { return model_made_ || under_way_; }
 
-    // Whether a member has part in the model as the nodes know it. False for a worker that had left
-    // before this life of the controller took the model up: the others went on without it.
-    bool has_part(Rank rank) const;
+    // The ranks that have part in the model as the nodes report it, until this life of the
+    // controller has taken the model up. Nullopt: it has, or there is no model. The others went on
+    // without any other worker.
+    std::optional<std::set<Rank>> ranks_to_take_up() const;
 
     void add_member(Rank rank) { order_.add_member(rank); }
     void add_newcomer(Rank rank) { order_.add_newcomer(rank); }
