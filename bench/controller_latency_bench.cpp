@@ -24,8 +24,8 @@
 #include <string>
 #include <vector>
 
-#include "base/event_loop.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/loop/event_loop.h"
 #include "base/random.h"
 #include "daemon/control/controller_link.h"
 #include "service/controller/shell/controller_server.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "capi/pace.h"
-#include "libclient/session.h"
+#include "libclient/session/session.h"
 
 namespace pace::capi {
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "capi/pace_fixture.h"
-#include "libclient/staging.h"
+#include "libclient/memory/staging.h"
 
 namespace pace::capi {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "capi/pace.h"
-#include "libclient/session.h"
+#include "libclient/session/session.h"
 
 struct pace_session {
     std::unique_ptr<pace::client::Session> session;

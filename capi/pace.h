@@ -869,8 +869,9 @@ typedef struct pace_call {
      * NULL: the device's default stream) of this GPU, which must be the buffers' own. The call
      * takes the contents when the stream has come to where it is now. Neither this process nor the
      * device waits for that. Work that is queued after the call and before the request has ended
-     * must not touch the buffers. All zero: the default stream of the buffers' GPU. For buffers on
-     * the host both fields must be zero. */
+     * must not touch the buffers. A stream that is being captured into a CUDA graph is refused:
+     * PACE_E_INVALID. All zero: the default stream of the buffers' GPU. For buffers on the host
+     * both fields must be zero. */
     pace_device device;
     void* stream;
 

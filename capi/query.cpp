@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "capi/guard.h"
-#include "libclient/endpoint.h"
-#include "libclient/tool_link.h"
+#include "libclient/link/endpoint.h"
+#include "libclient/link/tool_link.h"
 #include "protocol/options/description.h"
 #include "protocol/options/printable.h"
 #include "protocol/version.h"

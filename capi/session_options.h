@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "capi/pace.h"
-#include "libclient/endpoint.h"
-#include "libclient/job_options.h"
-#include "libclient/run.h"
+#include "libclient/link/endpoint.h"
+#include "libclient/options/job_options.h"
+#include "libclient/options/run.h"
 
 namespace pace::capi {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "libclient/packet.h"
+#include "libclient/link/packet.h"
 
 namespace pace::capi {
 

@@ -6,7 +6,8 @@ set_property(CACHE PACE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PACE_CUDA_ARCHITECTURES "" CACHE STRING
   "GPU architectures in CMake's form, e.g. 80-real;90; empty: all that are in use in a Release build, else 90")
 
-# Those of current GPUs, from Turing to Blackwell; the newest also as PTX, which later drivers compile for later GPUs.
+# Those of current GPUs, from Turing to Blackwell. The newest is also there as PTX, which later drivers compile for later
+# GPUs, and the oldest, for GPUs between these that are not listed.
 set(PACE_CUDA_ARCHITECTURES_KNOWN 75 80 86 89 90 100 120)
 
 # nvcc is seldom in the PATH.
@@ -39,7 +40,9 @@ function(pace_cuda_architectures out)
   endforeach()
   list(POP_BACK architectures newest)
   string(REPLACE "-real" "" newest "${newest}")
-  set(${out} "${architectures};${newest}" PARENT_SCOPE)
+  list(POP_FRONT architectures oldest)
+  string(REPLACE "-real" "" oldest "${oldest}")
+  set(${out} "${oldest};${architectures};${newest}" PARENT_SCOPE)
 endfunction()
 
 set(PACE_CUDA_FOUND OFF)
@@ -96,7 +99,10 @@ foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
   endif()
 endforeach()
 string(STRIP "${PACE_CUDA_MACHINE_CODE}" PACE_CUDA_MACHINE_CODE)
-message(STATUS "The GPU plug-in is built with CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${PACE_CUDA_MACHINE_CODE}")
+# A driver runs what is built with its own major release of CUDA, or an older one. CUDA 12 has those of most machines.
+string(REGEX MATCH "^[0-9]+" PACE_CUDA_MAJOR "${CMAKE_CUDA_COMPILER_VERSION}")
+message(STATUS "The GPU plug-in is built with CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${PACE_CUDA_MACHINE_CODE}, and needs a "
+  "driver of CUDA ${PACE_CUDA_MAJOR} or later")
 
 # A product is rounded before it is added, on every device (daemon/kernels/reduce.h says why). -Wpedantic cannot be had: what
 # nvcc hands to the host's compiler is not in the standard's words.

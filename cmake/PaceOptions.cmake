@@ -34,8 +34,9 @@ target_compile_options(pace_flags INTERFACE
   $<$<BOOL:${PACE_WERROR}>:-Werror>
   $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
 # At -O3 GCC 12 finds overlaps, overflows and values without a beginning in strings and variants where none are (GCC bugs 105329, 105651, 105562).
+set(PACE_GCC12_FALSE_ALARMS -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow)
 target_compile_options(pace_flags INTERFACE
-  $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-restrict;-Wno-stringop-overflow;-Wno-maybe-uninitialized>)
+  "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:${PACE_GCC12_FALSE_ALARMS}>")
 target_compile_definitions(pace_flags INTERFACE _GNU_SOURCE PACE_VERSION="${PROJECT_VERSION}")
 
 # What tests/run builds compiles a folder's sources a dozen at a time, in a third of the time; the dev and release builds
@@ -58,6 +59,13 @@ if(PACE_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fno-sanitize=null,alignment,vptr,object-size)
 endif()
 
+# The optimization of sources with loops over whole vectors. The fuzz build has none: clang with the sanitizers
+# compiles one of them for minutes otherwise.
+set(PACE_LOOPS -O3)
+if(PACE_FUZZ)
+  set(PACE_LOOPS -O0)
+endif()
+
 # A sanitizer build compiles the tests' own sources without optimization and without looking for undefined behaviour in
 # them, in half of the time: what is tested keeps both.
 add_library(pace_test_flags INTERFACE)
@@ -75,3 +83,5 @@ function(pace_gcc12_false_alarm option)
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${option}")
   endif()
 endfunction()
+
+include(PacePrecompiled)

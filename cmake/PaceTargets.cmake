@@ -31,6 +31,7 @@ function(pace_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE pace_flags ${ARG_PRIVATE})
   pace_export_folder(${name} ${ARG_FOLDER})
+  pace_precompiled(${name} library)
 endfunction()
 
 # Programs of a sanitizer build know their sanitizer's options by themselves.
@@ -49,6 +50,7 @@ function(pace_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE pace_flags ${ARG_LIBS})
+  pace_precompiled(${name} program)
   pace_sanitizer_options(${name})
   if(PACE_SANITIZE AND name MATCHES "_bench$")
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
@@ -77,8 +79,9 @@ set(PACE_SANITIZED_LABELS unit cluster)
 # longer than most of its tests. APART: not this one, whose tests each need a process. SERIAL: no other test runs beside it, for what measures time.
 # REPETITIONS: a GoogleTest filter of tests that a sanitizer build gives the label LABELS_repetition. They
 # show the same code in another family once more, and `tests/run` leaves them out without --all.
-# ONE_THREAD: the same for the thread sanitizer's build alone, of tests in which no thread meets another. If
-# that is every test, the program is only built there with PACE_REPETITIONS (`tests/run --all`).
+# ONE_THREAD: the same for the thread sanitizer's build alone, of tests in which no thread meets another, or the same
+# threads meet as in a shorter test. If either is every test, the program is only built there with PACE_REPETITIONS
+# (`tests/run --all`).
 # Nothing is built without PACE_TESTS, nor in the fuzz build.
 function(pace_test name)
   cmake_parse_arguments(ARG "SERIAL;APART" "TIMEOUT;REPETITIONS;ONE_THREAD" "SOURCES;LIBS;LABELS" ${ARGN})
@@ -91,9 +94,13 @@ function(pace_test name)
   if(NOT PACE_TESTS OR PACE_FUZZ OR (PACE_SANITIZE AND NOT ARG_LABELS IN_LIST PACE_SANITIZED_LABELS))
     return()
   endif()
-  if(PACE_SANITIZE STREQUAL "thread" AND ARG_ONE_THREAD STREQUAL "*" AND NOT PACE_REPETITIONS)
+  if(PACE_SANITIZE STREQUAL "thread")
+    list(APPEND ARG_REPETITIONS ${ARG_ONE_THREAD})
+  endif()
+  if(PACE_SANITIZE AND "*" IN_LIST ARG_REPETITIONS AND NOT PACE_REPETITIONS)
     return()
   endif()
+  list(JOIN ARG_REPETITIONS ":" ARG_REPETITIONS)
   math(EXPR timeout "${ARG_TIMEOUT} * ${PACE_TIMEOUT_FACTOR}")
   set(properties TIMEOUT ${timeout} FIXTURES_REQUIRED pace_run)
   if(ARG_SERIAL)
@@ -101,16 +108,9 @@ function(pace_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE pace_flags pace_test_flags ${ARG_LIBS} GTest::gtest_main GTest::gtest)
-  if(NOT ARG_LABELS IN_LIST PACE_SANITIZED_LABELS)
-    # Their sources were never compiled together, and some of their names are the same.
-    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
-  endif()
+  pace_precompiled(${name} test)
   pace_sanitizer_options(${name})
   set(filter "*")
-  if(PACE_SANITIZE STREQUAL "thread" AND ARG_ONE_THREAD)
-    list(APPEND ARG_REPETITIONS "${ARG_ONE_THREAD}")
-    list(JOIN ARG_REPETITIONS ":" ARG_REPETITIONS)
-  endif()
   if(PACE_SANITIZE)
     string(REPLACE "." "" label "${PACE_TEST_PREFIX}")
     set_property(DIRECTORY PROPERTY LABELS ${label})

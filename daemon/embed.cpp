@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/attempt.h"
-#include "base/begin_thread.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/threads/begin_thread.h"
 #include "daemon/config.h"
 #include "daemon/node.h"
 #include "daemon/runtime/crypto.h"

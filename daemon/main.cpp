@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
-#include "base/daemon_events.h"
-#include "base/log.h"
+#include "base/log/daemon_events.h"
+#include "base/log/log.h"
 #include "daemon/config.h"
 #include "daemon/node.h"
 #include "daemon/program.h"
@@ -28,10 +29,18 @@ int fail(const Error& error) {
     return 1;
 }
 
+// The context is not taken apart, and nobody is told good-bye: the controller, the trainers and the
+// service manager go on as after any death of a daemon.
+void end_at_once(const Error& error) {
+    pace::base::log_event(pace::base::events::kGpuFailed, {{"reason", error.message}});
+    std::_Exit(1);
+}
+
 int serve(const pace::settings::Settings& settings) {
     auto config = pace::daemon::node_config(settings);
     if (!config) return fail(config.error());
     config->find_gpus = true;
+    config->gpu.failed = end_at_once;
     pace::base::set_log_node(config->name);
     pace::base::log_event(
         pace::base::events::kDaemonStarts,

@@ -12,11 +12,11 @@
 
 #include <fmt/ranges.h>
 
-#include "base/daemon_events.h"
-#include "base/log.h"
+#include "base/log/daemon_events.h"
+#include "base/log/log.h"
 #include "base/random.h"
-#include "base/release_thread.h"
 #include "base/repeated.h"
+#include "base/threads/release_thread.h"
 #include "daemon/clients/client_set.h"
 #include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/config.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "daemon/node.h"
 #include "service/controller/web/console.h"

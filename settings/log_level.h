@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "settings/settings.h"
 
 namespace pace::settings {

@@ -1,5 +1,5 @@
 // log_reference: prints docs/log-messages.md, or the message catalogue of systemd, from the tables
-// in base/log_events.h.
+// in base/log/log_events.h.
 //
 //     log_reference > docs/log-messages.md
 //     log_reference catalogue > service/systemd/pace.catalog
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/log_events.h"
+#include "base/log/log_events.h"
 
 namespace {
 
@@ -19,7 +19,7 @@ namespace events = pace::base::events;
 
 constexpr const char* kIntroduction = R"(# Log messages
 
-Written by `log_reference` from the tables in `base/log_events.h`; change those, not this page.
+Written by `log_reference` from the tables in `base/log/log_events.h`; change those, not this page.
 
 Each event that an operator may have to act upon has a `MESSAGE_ID`, which never changes. Under systemd the programs give the journal fields of their own, so that events are found without reading words:
 
@@ -82,7 +82,7 @@ void print_entries(const Events& all) {
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == "catalogue") {
-        fmt::print("# Written by log_reference from the tables in base/log_events.h.\n\n");
+        fmt::print("# Written by log_reference from the tables in base/log/log_events.h.\n\n");
         print_entries(events::kOfDaemons);
         print_entries(events::kOfTrainings);
         print_entries(events::kOfControllers);

@@ -28,7 +28,8 @@
 // Peers. A peer is one instance of a transport in another process. A restarted process is another
 // peer. When a peer is lost, all operations with the peer end with ErrorKind::unavailable. The lost
 // handler is then called once. ping() asks whether a silent peer can still be reached. The peer's
-// transport answers by itself, and heard() tells when the last byte came from the peer.
+// transport answers by itself, and heard() tells when the last byte came from a peer that can be
+// reached.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "transports/pair_key.h"
 
@@ -122,7 +123,8 @@ class Transport : public base::Poller {
     virtual void ping(PeerId peer) = 0;
 
     // Returns when the last message of any kind came from the peer. Returns the clock's epoch if
-    // none has come.
+    // none has come, or if nothing shows yet that the peer can be reached from here. A peer may
+    // reach this instance though this instance cannot reach the peer.
     virtual base::TimePoint heard(PeerId peer) const = 0;
 
     // The handler is called from progress() when the transport notices that a peer is gone.

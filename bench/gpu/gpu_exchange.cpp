@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "capi/testing/asked_session.h"
 #include "capi/testing/calls.h"
 #include "pace.h"

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/sparse/entries.h"
+#include "daemon/sparse/wire/entries.h"
 #include "data_set.h"
 
 namespace pace::bench {

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "base/daemon_events.h"
+#include "base/log/daemon_events.h"
 #include "daemon/runtime/memory_room.h"
 
 namespace pace::daemon {

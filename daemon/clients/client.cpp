@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/attempt.h"
-#include "base/daemon_events.h"
-#include "base/training_events.h"
+#include "base/log/daemon_events.h"
+#include "base/log/training_events.h"
 #include "protocol/option_codec.h"
 #include "protocol/options/names.h"
 #include "protocol/version.h"

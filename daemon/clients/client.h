@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/repeated.h"
-#include "base/turn_thread.h"
+#include "base/threads/turn_thread.h"
 #include "daemon/clients/buffer_request.h"
 #include "daemon/clients/buffer_table.h"
 #include "daemon/clients/device_staging.h"

@@ -1,6 +1,6 @@
 #include "daemon/clients/client_set.h"
 
-#include "base/daemon_events.h"
+#include "base/log/daemon_events.h"
 
 namespace pace::daemon {
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/daemon_events.h"
+#include "base/log/daemon_events.h"
 
 namespace pace::daemon {
 

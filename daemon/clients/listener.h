@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 

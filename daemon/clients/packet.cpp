@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/simulated_process.h"
+#include "base/simulation/simulated_process.h"
 
 namespace pace::daemon {
 

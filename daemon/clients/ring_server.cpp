@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/simulated_process.h"
+#include "base/simulation/simulated_process.h"
 
 namespace pace::daemon {
 

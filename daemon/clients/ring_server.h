@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/memfd.h"
+#include "base/memory/memfd.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/clients/wait_texts.h"

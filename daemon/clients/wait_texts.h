@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/memfd.h"
+#include "base/memory/memfd.h"
 #include "protocol/ring.h"
 
 namespace pace::daemon {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/simulated_process.h"
+#include "base/simulation/simulated_process.h"
 
 namespace pace::daemon {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/memfd.h"
+#include "base/memory/memfd.h"
 #include "base/unique_fd.h"
 #include "daemon/runtime/write_mark.h"
 #include "protocol/ring.h"

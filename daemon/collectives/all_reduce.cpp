@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "daemon/collectives/direct_all_reduce.h"
-#include "daemon/collectives/flow.h"
-#include "daemon/collectives/slots.h"
+#include "daemon/collectives/layout/flow.h"
+#include "daemon/collectives/layout/zones.h"
+#include "daemon/collectives/messages/slots.h"
 #include "daemon/collectives/zoned_all_reduce.h"
-#include "daemon/collectives/zones.h"
 
 namespace pace::collectives {
 

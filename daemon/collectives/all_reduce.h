@@ -51,10 +51,10 @@
 #include <cstddef>
 #include <span>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/addend.h"
-#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/layout/addend.h"
+#include "daemon/collectives/messages/communicator.h"
 
 namespace pace::collectives {
 

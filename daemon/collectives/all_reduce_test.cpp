@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/collectives/test_cluster.h"
-#include "daemon/collectives/test_data.h"
+#include "daemon/collectives/tests/test_cluster.h"
+#include "daemon/collectives/tests/test_data.h"
 
 namespace pace::collectives {
 namespace {

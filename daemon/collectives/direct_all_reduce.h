@@ -38,14 +38,14 @@
 #include <span>
 #include <vector>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/addend.h"
 #include "daemon/collectives/all_reduce.h"
-#include "daemon/collectives/blocks.h"
-#include "daemon/collectives/communicator.h"
-#include "daemon/collectives/flow.h"
-#include "daemon/collectives/signal.h"
+#include "daemon/collectives/layout/addend.h"
+#include "daemon/collectives/layout/blocks.h"
+#include "daemon/collectives/layout/flow.h"
+#include "daemon/collectives/layout/signal.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "daemon/kernels/reduce.h"
 
 namespace pace::collectives {

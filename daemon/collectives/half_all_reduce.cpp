@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/collectives/halves.h"
+#include "daemon/collectives/layout/halves.h"
 
 namespace pace::collectives {
 

@@ -25,11 +25,11 @@
 #include <functional>
 #include <span>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
 #include "daemon/collectives/all_reduce.h"
-#include "daemon/collectives/communicator.h"
-#include "daemon/collectives/local_part.h"
+#include "daemon/collectives/layout/local_part.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "protocol/types.h"
 
 namespace pace::collectives {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/collectives/slots.h"
+#include "daemon/collectives/messages/slots.h"
 
 namespace pace::collectives {
 

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
 #include "daemon/collectives/all_reduce.h"
-#include "daemon/collectives/progress.h"
+#include "daemon/collectives/layout/progress.h"
 
 namespace pace::collectives {
 

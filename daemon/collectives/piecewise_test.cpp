@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/collectives/test_cluster.h"
-#include "daemon/collectives/test_data.h"
-#include "daemon/collectives/test_zones.h"
+#include "daemon/collectives/tests/test_cluster.h"
+#include "daemon/collectives/tests/test_data.h"
+#include "daemon/collectives/tests/test_zones.h"
 
 namespace pace::collectives {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/collectives/slots.h"
+#include "daemon/collectives/messages/slots.h"
 
 namespace pace::collectives {
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/collectives/half_all_reduce.h"
-#include "daemon/collectives/test_zones.h"
+#include "daemon/collectives/tests/test_zones.h"
 
 namespace pace::collectives {
 namespace {

@@ -11,6 +11,7 @@ namespace pace::daemon {
 class AbsentController final : public Controller {
   public:
     bool attached() const override { return false; }
+    std::optional<base::Error> problem() const override { return std::nullopt; }
     bool send(const control::FromDaemon& /*message*/) override {
         ++dropped_;
         return false;

@@ -2,6 +2,9 @@
 // one (controller_link.h); a test may be another.
 #pragma once
 
+#include <optional>
+
+#include "base/result.h"
 #include "daemon/control/doubt.h"
 #include "daemon/control/messages.h"
 
@@ -12,6 +15,9 @@ class Controller {
     virtual ~Controller() = default;
 
     virtual bool attached() const = 0;
+
+    // Why this daemon is not attached. None while it is attached, or while the reason is unknown.
+    virtual std::optional<base::Error> problem() const = 0;
 
     // Queues one message. Returns false if it was dropped because this daemon is not attached or
     // has just lost its connection. on_detached then follows, or has been called already.

@@ -15,7 +15,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "daemon/control/clock_offset.h"
 #include "daemon/control/control_handler.h"
@@ -39,14 +39,12 @@ class ControllerLink final : public Controller, private base::Poller {
     ControllerLink& operator=(const ControllerLink&) = delete;
 
     bool attached() const override;
+    std::optional<base::Error> problem() const override;
     control::NodeId self() const;  // 0 while not attached
 
     // False until the controller has sent something, and from a silence or broken connection until
     // it sends again.
     bool controller_reachable() const;
-
-    // Why the link is not attached. None while it is attached, or while the reason is unknown.
-    std::optional<base::Error> problem() const;
 
     bool send(const control::FromDaemon& message) override;
     bool send(const control::StatusRequest& message) override;

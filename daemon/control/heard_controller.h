@@ -12,6 +12,7 @@ namespace pace::daemon {
 class HeardController final : public Controller {
   public:
     bool attached() const override { return attached_; }
+    std::optional<base::Error> problem() const override { return std::nullopt; }
     bool send(const control::FromDaemon& message) override {
         said_.push_back(message);
         return attached_;

@@ -78,8 +78,9 @@ bool Obstacle::never_connects(TimePoint now) const {
 }
 
 std::optional<Obstacle::Complaint> Obstacle::look(TimePoint now) {
-    if (never_connects(now) && now - since_ >= kNoConnection &&
-        now - probed_at_ >= kProbeInterval) {
+    // An outcome that is not seen any more is replaced by what is found now.
+    const bool probe_is_due = outcome_.has_value() || now - probed_at_ >= kProbeInterval;
+    if (never_connects(now) && now - since_ >= kNoConnection && probe_is_due) {
         outcome_.reset();
         probed_at_ = now;
         if (const auto where = control_zmq::parse_tcp(config_.endpoint); where)

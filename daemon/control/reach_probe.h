@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/background_thread.h"
+#include "base/threads/background_thread.h"
 #include "service/controller/zmq/endpoint.h"
 
 namespace pace::daemon::control {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "daemon/control/connection.h"
 #include "service/controller/zmq/context.h"
 #include "service/controller/zmq/curve_keys.h"

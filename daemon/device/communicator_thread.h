@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/condition.h"
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/device/gpu_communicator.h"

@@ -12,6 +12,24 @@ using namespace base::cuda;  // the driver's own names
 Device::Device(const CudaDriver& driver, Facts facts, base::EventLoop& loop)
     : driver_(driver), facts_(std::move(facts)), loop_(loop) {}
 
+namespace {
+
+std::string closed_by(int mode, bool has_mps, const std::string& id) {
+    if (mode == kComputeModeProhibited)
+        return fmt::format(
+            "{} is in the compute mode Prohibited, in which no process may use it; set another "
+            "mode (nvidia-smi -i {} -c DEFAULT)",
+            id, id);
+    if (mode == kComputeModeExclusive && !has_mps)
+        return fmt::format(
+            "{} is in the compute mode Exclusive_Process, in which a daemon and a trainer cannot "
+            "both use it; set another mode (nvidia-smi -i {} -c DEFAULT), or start CUDA's MPS",
+            id, id);
+    return "";
+}
+
+}  // namespace
+
 Result<Facts> facts_of(const CudaDriver& driver, int ordinal) {
     Facts facts;
     facts.ordinal = ordinal;
@@ -33,6 +51,8 @@ Result<Facts> facts_of(const CudaDriver& driver, int ordinal) {
     facts.capability_minor = attribute(kAttributeMinor);
     facts.exports_descriptors =
         attribute(kAttributeVirtualMemory) != 0 && attribute(kAttributeMemoryFd) != 0;
+    facts.closed_by_mode =
+        closed_by(attribute(kAttributeComputeMode), attribute(kAttributeMps) != 0, facts.id());
     return facts;
 }
 
@@ -64,7 +84,7 @@ Device::~Device() {
 Result<CUstream> Device::create_stream() {
     const ContextScope scope = enter();
     CUstream stream = nullptr;
-    PACE_TRY(driver_.check(driver_.stream_create(&stream, kStreamNonBlocking), "make a stream"));
+    PACE_TRY(check(driver_.stream_create(&stream, kStreamNonBlocking), "make a stream"));
     return stream;
 }
 
@@ -80,7 +100,7 @@ Result<CUevent> Device::take_event() {
         return event;
     }
     CUevent event = nullptr;
-    PACE_TRY(driver_.check(driver_.event_create(&event, kEventDisableTiming), "make an event"));
+    PACE_TRY(check(driver_.event_create(&event, kEventDisableTiming), "make an event"));
     events_.push_back(event);
     return event;
 }
@@ -89,18 +109,17 @@ Result<> Device::follow(CUstream later, CUstream earlier) {
     const ContextScope scope = enter();
     PACE_TRY_ASSIGN(event, take_event());
     free_events_.push_back(event);  // a queued wait no longer needs the event
-    PACE_TRY(driver_.check(driver_.event_record(event, earlier), "mark a place in a stream"));
-    return driver_.check(driver_.stream_wait_event(later, event, 0), "order two streams");
+    PACE_TRY(check(driver_.event_record(event, earlier), "mark a place in a stream"));
+    return check(driver_.stream_wait_event(later, event, 0), "order two streams");
 }
 
 Result<CUevent> Device::mark(CUstream stream) {
     const ContextScope scope = enter();
     PACE_TRY_ASSIGN(event, take_event());
-    if (const CUresult recorded = driver_.event_record(event, stream); recorded != kSuccess) {
-        free_events_.push_back(event);
-        return driver_.error(recorded, "mark a place in a stream");
-    }
-    return event;
+    auto recorded = check(driver_.event_record(event, stream), "mark a place in a stream");
+    if (recorded) return event;
+    free_events_.push_back(event);
+    return recorded.error();
 }
 
 void Device::when_done(CUstream stream, std::function<void(const Result<>&)> callback) {
@@ -116,6 +135,31 @@ void Device::when_done(CUstream stream, std::function<void(const Result<>&)> cal
             free_events_.push_back(event);
             callback(done);
         });
+}
+
+// Returns what the context says of an event of its own.
+CUresult Device::probe() {
+    const ContextScope scope = enter();
+    CUevent event = nullptr;
+    CUresult result = driver_.event_create(&event, kEventDisableTiming);
+    if (result != kSuccess) return result;
+    result = driver_.event_record(event, nullptr);
+    if (result == kSuccess) result = driver_.event_query(event);
+    (void)driver_.event_destroy(event);
+    return result;
+}
+
+Result<> Device::check(CUresult result, std::string_view what) {
+    examine(result);
+    return driver_.check(result, what);
+}
+
+void Device::examine(CUresult result) {
+    if (!failed_ || !is_sticky(result)) return;
+    const CUresult own = probe();
+    if (!is_sticky(own)) return;
+    const auto tell = std::exchange(failed_, {});
+    tell(driver_.error(own, facts_.id()));
 }
 
 Result<uint64_t> Device::free_bytes() const {

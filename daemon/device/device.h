@@ -8,10 +8,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/cuda_driver.h"
-#include "base/event_loop.h"
+#include "base/cuda/cuda_driver.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "daemon/device/event_watch.h"
 
@@ -26,6 +27,9 @@ struct Facts {
     int capability_major = 0;
     int capability_minor = 0;
     bool exports_descriptors = false;  // memory is exported by descriptors, otherwise by handles
+    // Why its compute mode keeps this daemon and its trainers from sharing the device; empty: it
+    // does not.
+    std::string closed_by_mode;
 
     std::string id() const { return base::cuda::text_of(uuid); }
 };
@@ -62,12 +66,24 @@ class Device {
     // Watches events of other processes.
     EventWatch& event_watch() { return *event_watch_; }
 
+    // `failed` is called, once, when the context has failed for good: nothing that is queued ends
+    // any more, and only another process can open the device again.
+    void set_failed_handler(std::function<void(const base::Error&)> failed) {
+        failed_ = std::move(failed);
+    }
+    // As the driver's check(), for calls of the loop's thread: also looks whether the context has
+    // failed. The result alone does not tell, since an event of another process may tell of that
+    // process's failure.
+    base::Result<> check(base::cuda::CUresult result, std::string_view what);
+
     // Free bytes of the device's memory; all processes' allocations count as used. Threads: any.
     base::Result<uint64_t> free_bytes() const;
 
   private:
     Device(const base::cuda::CudaDriver& driver, Facts facts, base::EventLoop& loop);
 
+    void examine(base::cuda::CUresult result);
+    base::cuda::CUresult probe();
     base::Result<base::cuda::CUevent> take_event();
     // Records an event behind the work queued on the stream so far.
     base::Result<base::cuda::CUevent> mark(base::cuda::CUstream stream);
@@ -79,6 +95,7 @@ class Device {
     std::vector<base::cuda::CUevent> events_;       // all that were made
     std::vector<base::cuda::CUevent> free_events_;  // subset of events_ not in use
     std::unique_ptr<EventWatch> event_watch_;
+    std::function<void(const base::Error&)> failed_;  // empty: told, or nobody wants to know
     base::Scope scope_;
 };
 

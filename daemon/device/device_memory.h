@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/cuda_mapping.h"
+#include "base/cuda/cuda_mapping.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/device/device.h"

@@ -1,10 +1,12 @@
 #include "daemon/device/devices.h"
 
+#include <charconv>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "base/daemon_events.h"
-#include "base/log.h"
+#include "base/log/daemon_events.h"
+#include "base/log/log.h"
 #include "daemon/device/device_claim.h"
 #include "daemon/device/plugin_loader.h"
 
@@ -14,6 +16,31 @@ using base::ErrorKind;
 using base::make_error;
 using base::Result;
 using base::cuda::CudaDriver;
+
+namespace {
+
+// Returns 13 for a plug-in that is named "CUDA 13.0", and 0 for one that is not built with CUDA.
+int cuda_major_of(std::string_view plugin) {
+    constexpr std::string_view kPrefix = "CUDA ";
+    int major = 0;
+    if (plugin.starts_with(kPrefix))
+        (void)std::from_chars(plugin.data() + kPrefix.size(), plugin.data() + plugin.size(), major);
+    return major;
+}
+
+// A driver runs what is built with its own major release of CUDA, or an older one.
+Result<> check_driver_runs(const pace_device_plugin_table& plugin, const CudaDriver& driver) {
+    const int wanted = cuda_major_of(plugin.name);
+    const int major = driver.version / 1000;
+    if (wanted <= major) return {};
+    return make_error(
+        ErrorKind::unavailable,
+        "the plug-in is built with {}, which this machine's driver, of CUDA {}, does not run; "
+        "install a driver of CUDA {}, or the plug-in that is built with CUDA {}",
+        plugin.name, base::cuda::version_text(driver.version), wanted, major);
+}
+
+}  // namespace
 
 void Devices::look() {
     if (std::exchange(looked_, true)) return;
@@ -61,7 +88,11 @@ Result<Device*> Devices::find(const base::cuda::CUuuid& uuid) {
 
 Result<> Devices::open(Entry& entry) {
     if (entry.device) return {};
+    // Not even for a moment: a context of this process would keep the trainer's out.
+    if (!entry.facts.closed_by_mode.empty())
+        return make_error(ErrorKind::not_found, "{}", entry.facts.closed_by_mode);
     PACE_TRY_ASSIGN(device, Device::open(*driver_, entry.facts, loop_));
+    device->set_failed_handler(options_.failed);
     entry.device = std::move(device);
     auto claim = claim_device(entry.facts.id());
     if (claim) {
@@ -91,6 +122,7 @@ Result<const pace_device_plugin_table*> Devices::kernels(const Device& device) {
 Result<const pace_device_plugin_table*> Devices::open_kernels(const Device& device) {
     const std::string folder = options_.plugins.empty() ? plugin_folder() : options_.plugins;
     PACE_TRY_ASSIGN(table, open_plugin(folder + "/" + kPluginFile));
+    PACE_TRY(check_driver_runs(*table, *driver_));
     const auto scope = device.enter();
     const int refused = table->check(device.facts().ordinal);
     if (refused == 0) return table;

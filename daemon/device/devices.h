@@ -4,13 +4,14 @@
 // works. The driver is not touched before the discovery.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/unique_fd.h"
 #include "daemon/device/device.h"
 #include "daemon/device/plugin.h"
@@ -20,6 +21,9 @@ namespace pace::device {
 struct DeviceOptions {
     bool off = false;
     std::string plugins;  // folder; empty: plugin_folder()
+    // Called when the context of a GPU has failed for good (Device::set_failed_handler()). Empty:
+    // what needs the GPU fails from then on.
+    std::function<void(const base::Error&)> failed{};
 };
 
 class Devices {

@@ -106,7 +106,27 @@ TEST_F(DevicesTest, APluginThatDoesNotFitIsRefusedWithTheReason) {
               std::string::npos);
     EXPECT_NE(complaint(simulated_gpu::kRefusing).find("does not work with simulated GPU"),
               std::string::npos);
+    const std::string newer = complaint(simulated_gpu::kNewerCuda);
+    EXPECT_EQ(
+        newer.find("the plug-in is built with CUDA 99.0, which this machine's driver, of CUDA "),
+        0U)
+        << newer;
+    EXPECT_NE(newer.find("; install a driver of CUDA 99, or the plug-in"), std::string::npos)
+        << newer;
     EXPECT_NE(complaint("/nowhere").find("there is no plug-in /nowhere/"), std::string::npos);
+}
+
+// A trainer's process may fail; its events then tell of that, also to this process.
+TEST_F(DevicesTest, AnotherProcesssFailureIsNotTakenForThisOnes) {
+    int failures = 0;
+    Devices watched(*loop_, {.plugins = simulated_gpu::kPlugins,
+                             .failed = [&](const base::Error&) { ++failures; }});
+    watched.look();
+    const auto device = watched.find(watched.list().front().facts.uuid);
+    ASSERT_TRUE(device) << device.error().message;
+    EXPECT_FALSE((*device)->check(base::cuda::kIllegalAddress, "query an event"));
+    EXPECT_FALSE((*device)->check(base::cuda::kNotReady, "query an event"));
+    EXPECT_EQ(failures, 0);
 }
 
 TEST_F(DevicesTest, TwoProcessesOnOneGpuKnowOfEachOther) {

@@ -26,8 +26,7 @@ constexpr int kShareOfTheWait = 8;
 
 }  // namespace
 
-Result<std::unique_ptr<EventWatch>> EventWatch::create(const Device& device,
-                                                       base::EventLoop& loop) {
+Result<std::unique_ptr<EventWatch>> EventWatch::create(Device& device, base::EventLoop& loop) {
     base::UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (!timer.valid()) return base::make_errno_error(errno, "create a timer");
     const int fd = timer.get();
@@ -40,7 +39,7 @@ Result<std::unique_ptr<EventWatch>> EventWatch::create(const Device& device,
     return watch;
 }
 
-EventWatch::EventWatch(const Device& device, base::EventLoop& loop, base::UniqueFd timer)
+EventWatch::EventWatch(Device& device, base::EventLoop& loop, base::UniqueFd timer)
     : device_(device), loop_(loop), timer_(std::move(timer)) {}
 
 EventWatch::~EventWatch() {
@@ -65,15 +64,13 @@ void EventWatch::forget(const void* owner) {
     if (lines_.empty()) loop_.remove_poller(this);
 }
 
-void EventWatch::take(Line& line, TimePoint now,
-                      std::vector<std::pair<Callback, Result<>>>& ret_due) {
+void EventWatch::take(Line& line, TimePoint now, std::vector<Due>& ret_due) {
     while (!line.events.empty()) {
         Awaited& first = line.events.front();
         const CUresult state =
             first.event == nullptr ? kSuccess : device_.driver().event_query(first.event);
         if (state == kNotReady) return;
-        ret_due.emplace_back(std::move(first.callback),
-                             device_.driver().check(state, device_.facts().id() + " failed"));
+        ret_due.push_back({std::move(first.callback), state});
         line.events.pop_front();
         line.since = now;
     }
@@ -87,7 +84,7 @@ void EventWatch::forget_all() {
 bool EventWatch::poll() {
     const TimePoint now = base::now();
     if (now < next_look_) return false;
-    std::vector<std::pair<Callback, Result<>>> due;
+    std::vector<Due> due;
     {
         const ContextScope scope = device_.enter();
         for (auto& [owner, line] : lines_) take(line, now, due);
@@ -97,7 +94,9 @@ bool EventWatch::poll() {
         loop_.remove_poller(this);
     else
         plan(now);
-    for (const auto& [callback, result] : due) callback(result);
+    for (const auto& [callback, state] : due)
+        callback(state == kSuccess ? Result<>()
+                                   : device_.check(state, device_.facts().id() + " failed"));
     return !due.empty();
 }
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/cuda_driver.h"
-#include "base/event_loop.h"
+#include "base/cuda/cuda_driver.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -32,8 +32,7 @@ class EventWatch : private base::Poller {
     using Callback = std::function<void(const base::Result<>&)>;
 
     // `device` must outlive the watch.
-    static base::Result<std::unique_ptr<EventWatch>> create(const Device& device,
-                                                            base::EventLoop& loop);
+    static base::Result<std::unique_ptr<EventWatch>> create(Device& device, base::EventLoop& loop);
     ~EventWatch() override;
     EventWatch(const EventWatch&) = delete;
     EventWatch& operator=(const EventWatch&) = delete;
@@ -56,17 +55,20 @@ class EventWatch : private base::Poller {
         base::TimePoint since;       // when polling of the first event began
     };
 
-    EventWatch(const Device& device, base::EventLoop& loop, base::UniqueFd timer);
+    EventWatch(Device& device, base::EventLoop& loop, base::UniqueFd timer);
 
     bool poll() override;
     bool arm() override;
 
+    struct Due {
+        Callback callback;
+        base::cuda::CUresult state = base::cuda::kSuccess;
+    };
     // Removes the reached events from the line and collects their callbacks.
-    void take(Line& line, base::TimePoint now,
-              std::vector<std::pair<Callback, base::Result<>>>& ret_due);
+    void take(Line& line, base::TimePoint now, std::vector<Due>& ret_due);
     void plan(base::TimePoint now);
 
-    const Device& device_;
+    Device& device_;
     base::EventLoop& loop_;
     base::UniqueFd timer_;
     std::map<const void*, Line> lines_;  // by owner

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/cuda_driver.h"
-#include "base/event_loop.h"
+#include "base/cuda/cuda_driver.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "daemon/device/device.h"
 #include "daemon/device/nccl_library.h"

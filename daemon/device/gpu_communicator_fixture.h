@@ -14,9 +14,9 @@
 
 #include "daemon/device/device_memory.h"
 #include "daemon/device/gpu_communicator.h"
-#include "tests/simulated_gpu/apart.h"
-#include "tests/simulated_gpu/gpu.h"
 #include "tests/simulated_gpu/simulated_gpu.h"
+#include "tests/simulated_gpu/tests/apart.h"
+#include "tests/simulated_gpu/tests/gpu.h"
 
 namespace pace::device {
 

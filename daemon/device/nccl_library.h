@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/result.h"
 
 namespace pace::device {

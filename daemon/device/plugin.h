@@ -3,14 +3,14 @@
 // A plug-in is a shared library that the daemon opens if it exists
 // (daemon/device/plugin_loader.h). It exports one function, pace_device_plugin. The table hides
 // CUDA's runtime and compiler, so that the daemon is built and runs without them. The daemon itself
-// makes memory, streams and events with the driver (base/cuda_driver.h), in the primary context of
-// the device, which is current in the calling thread.
+// makes memory, streams and events with the driver (base/cuda/cuda_driver.h), in the primary
+// context of the device, which is current in the calling thread.
 //
 // Every function queues its work on a stream and returns; none synchronizes or allocates. They
 // return 0, or an error whose text `error_text` gives. Pointers refer to device memory, aligned at
 // least to the element type; calls are faster if all have the same alignment to 16 bytes. Element
-// types and results equal, bit by bit, those of daemon/kernels/reduce.h and daemon/sparse/top_k.h,
-// which serve as reference in tests.
+// types and results equal, bit by bit, those of daemon/kernels/reduce.h and
+// daemon/sparse/residual/top_k.h, which serve as reference in tests.
 #pragma once
 
 #include <stddef.h>
@@ -128,8 +128,9 @@ typedef struct pace_device_plugin_table {
     const char* name;          /* with the toolkit's version: "CUDA 13.0" */
     const char* architectures; /* those with machine code: "75 80 90" */
 
-    /* Returns 0, or an error that says why the plug-in cannot use `device`, which must be current.
-     */
+    /* Loads all kernels for `device`, which must be current, so that no later call does: loading
+     * may wait for all work of the device. Returns 0, or an error that says why the plug-in cannot
+     * use the device. Must be called before the functions below. */
     int (*check)(int device);
     /* Text of an error that one of these functions has returned; static memory. */
     const char* (*error_text)(int error);

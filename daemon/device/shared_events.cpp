@@ -33,8 +33,8 @@ Result<SharedEvents> SharedEvents::open(Device& device, std::span<const CUipcEve
 
 Result<> SharedEvents::record_ours(size_t slot, CUstream stream) const {
     const ContextScope scope = device_->enter();
-    return device_->driver().check(device_->driver().event_record(ours_.at(slot), stream),
-                                   "tell the trainer's stream");
+    return device_->check(device_->driver().event_record(ours_.at(slot), stream),
+                          "tell the trainer's stream");
 }
 
 SharedEvents::SharedEvents(SharedEvents&& other) noexcept {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/collectives/transfer.h"
+#include "daemon/collectives/messages/transfer.h"
 
 namespace pace::daemon {
 

@@ -14,9 +14,9 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/messages/communicator.h"
 
 namespace pace::daemon {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/collectives/test_cluster.h"
+#include "daemon/collectives/tests/test_cluster.h"
 
 namespace pace::daemon {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/daemon_events.h"
+#include "base/log/daemon_events.h"
 
 namespace pace::daemon {
 

@@ -1,10 +1,10 @@
 // PeerWatch: whether any bytes come from the nodes that this one waits for.
 //
 // Code that waits for a node suspects it. A suspect is pinged; one whose worker is merely slow
-// answers. If nothing at all has come from a suspect for progress_deadline, the way to it is cut:
-// everything under way with it ends, nothing begins, and the log and the controller are told, the
-// controller repeatedly. The node is still pinged, over new connections, until something comes from
-// it.
+// answers. If nothing at all has come from a suspect for progress_deadline, or it cannot be reached
+// from here for so long, the way to it is cut: everything under way with it ends, nothing begins,
+// and the log and the controller are told, the controller repeatedly. The node is still pinged,
+// over new connections, until something comes from it.
 //
 // A lost connection is told at once. If the next one is lost soon after, that is told when
 // something has come from the node, or the way to it is cut. Otherwise two nodes that cannot reach

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "base/daemon_events.h"
-#include "base/training_events.h"
+#include "base/log/daemon_events.h"
+#include "base/log/training_events.h"
 #include "daemon/control/controller.h"
 
 namespace pace::daemon {

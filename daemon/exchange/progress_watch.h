@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "daemon/exchange/peer_watch.h"
 #include "daemon/runtime/services.h"
 

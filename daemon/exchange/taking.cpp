@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/collectives/transfer.h"
+#include "daemon/collectives/messages/transfer.h"
 
 namespace pace::daemon {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/exchange/exchange.h"
 
 namespace pace::daemon {

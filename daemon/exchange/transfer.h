@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "daemon/runtime/active.h"
 #include "daemon/runtime/scratch.h"
 #include "daemon/runtime/services.h"

@@ -12,10 +12,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/flow.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/flow.h"
+#include "daemon/collectives/layout/layout.h"
 #include "daemon/gpu/device_sum.h"
 
 namespace pace::daemon {

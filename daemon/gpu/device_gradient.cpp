@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/training_events.h"
-#include "daemon/sparse/gradient.h"
+#include "base/log/training_events.h"
+#include "daemon/sparse/residual/gradient.h"
 
 namespace pace::daemon {
 

@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 #include "daemon/device/device_memory.h"
 #include "daemon/gpu/device_sum.h"
 #include "daemon/runtime/scratch.h"
-#include "daemon/sparse/gradient_store.h"
-#include "daemon/sparse/packed.h"
-#include "daemon/sparse/residual.h"
+#include "daemon/sparse/residual/gradient_store.h"
+#include "daemon/sparse/residual/residual.h"
+#include "daemon/sparse/wire/packed.h"
 
 namespace pace::daemon {
 

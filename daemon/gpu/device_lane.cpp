@@ -32,9 +32,9 @@ Result<> DeviceLane::copy_to_host(const std::vector<BufferPtr>& buffers,
     const CudaDriver& driver = device_.driver();
     const auto scope = device_.enter();
     for (size_t i = 0; i < buffers.size(); ++i)
-        PACE_TRY(driver.check(driver.copy_to_host(to[i], buffers[i]->on_device->memory.address(),
-                                                  buffers[i]->bytes(), stream_),
-                              "copy from a GPU"));
+        PACE_TRY(device_.check(driver.copy_to_host(to[i], buffers[i]->on_device->memory.address(),
+                                                   buffers[i]->bytes(), stream_),
+                               "copy from a GPU"));
     return {};
 }
 
@@ -43,9 +43,9 @@ Result<> DeviceLane::copy_to_device(const std::vector<BufferPtr>& buffers) const
     const auto scope = device_.enter();
     for (const BufferPtr& buffer : buffers)
         PACE_TRY(
-            driver.check(driver.copy_to_device(buffer->on_device->memory.address(),
-                                               buffer->memory.data(), buffer->bytes(), stream_),
-                         "copy to a GPU"));
+            device_.check(driver.copy_to_device(buffer->on_device->memory.address(),
+                                                buffer->memory.data(), buffer->bytes(), stream_),
+                          "copy to a GPU"));
     return {};
 }
 
@@ -59,10 +59,10 @@ Result<> DeviceLane::copy_piece_to_host(const std::vector<BufferPtr>& buffers,
         const Buffer& buffer = *buffers[piece.segment];
         const size_t offset = piece.first * protocol::size_of(piece.dtype);
         const auto copied =
-            driver.check(driver.copy_to_host(buffer.memory.data() + offset,
-                                             buffer.on_device->memory.address() + offset,
-                                             piece.bytes(), stream_),
-                         "copy from a GPU");
+            device_.check(driver.copy_to_host(buffer.memory.data() + offset,
+                                              buffer.on_device->memory.address() + offset,
+                                              piece.bytes(), stream_),
+                          "copy from a GPU");
         if (!copied && all) all = copied;
     });
     return all;
@@ -74,7 +74,7 @@ Result<> DeviceLane::copy_on_device(const std::vector<BufferPtr>& buffers,
     const CudaDriver& driver = device_.driver();
     const auto scope = device_.enter();
     for (size_t s = 0; s < buffers.size(); ++s)
-        PACE_TRY(driver.check(
+        PACE_TRY(device_.check(
             driver.copy_on_device(buffers[s]->on_device->memory.address(), from + layout.offset(s),
                                   buffers[s]->bytes(), stream_),
             "copy on a GPU"));
@@ -86,7 +86,7 @@ Result<> DeviceLane::copy_to_others(const std::vector<BufferPtr>& from,
     const CudaDriver& driver = device_.driver();
     const auto scope = device_.enter();
     for (size_t i = 0; i < from.size(); ++i)
-        PACE_TRY(driver.check(
+        PACE_TRY(device_.check(
             driver.copy_on_device(to[i]->on_device->memory.address(),
                                   from[i]->on_device->memory.address(), from[i]->bytes(), stream_),
             "copy on a GPU"));

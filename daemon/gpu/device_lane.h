@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 #include "daemon/device/device.h"
 #include "daemon/runtime/buffer.h"
 

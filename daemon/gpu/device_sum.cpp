@@ -26,18 +26,6 @@ void* address_of(const DeviceMember& member, size_t segment) {
     return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
 }
 
-Result<> give_on_device(const std::vector<DeviceMember>& members, const collectives::Layout& layout,
-                        const device::DeviceMemory& from) {
-    const DeviceLane& lane = *members.front().contents->lane;
-    for (const DeviceMember& member : members) {
-        member.contents->queued = true;
-        PACE_TRY(lane.copy_on_device(member.contents->buffers, layout, from.address()));
-    }
-    for (size_t i = 1; i < members.size(); ++i) PACE_TRY(members[i].contents->lane->follow(lane));
-    for (const DeviceMember& member : members) member.contents->made = true;
-    return {};
-}
-
 pace_device_sum sum_of(protocol::DType dtype, size_t count, double scale) {
     pace_device_sum sum{};
     sum.dtype = static_cast<pace_device_dtype>(dtype);
@@ -79,22 +67,57 @@ Result<> check_kernel(const pace_device_plugin_table& kernels, const device::Dev
                       kernels.error_text(failed));
 }
 
-Result<> sum_on_device(const pace_device_plugin_table& kernels,
-                       const std::vector<DeviceMember>& members, const collectives::Layout& layout,
-                       double scale) {
-    const DeviceLane& lane = *members.front().contents->lane;
-    for (size_t i = 1; i < members.size(); ++i) PACE_TRY(lane.follow(*members[i].contents->lane));
+namespace {
+
+// The other members' later work runs after what the first member's lane has so far, also when not
+// all could be queued there: what was queued still writes to their buffers. Returns `queued`, or
+// what failed here.
+Result<> order_after(const DeviceLane& lane, const std::vector<DeviceMember>& members,
+                     const Result<>& queued) {
+    Result<> all = queued;
+    for (size_t i = 1; i < members.size(); ++i)
+        if (const auto followed = members[i].contents->lane->follow(lane); all) all = followed;
+    if (!all) return all;
+    for (const DeviceMember& member : members) member.contents->made = true;
+    return {};
+}
+
+Result<> queue_copies(const DeviceLane& lane, const std::vector<DeviceMember>& members,
+                      const collectives::Layout& layout, const device::DeviceMemory& from) {
+    for (const DeviceMember& member : members)
+        PACE_TRY(lane.copy_on_device(member.contents->buffers, layout, from.address()));
+    return {};
+}
+
+Result<> queue_sums(const DeviceLane& lane, const pace_device_plugin_table& kernels,
+                    const std::vector<DeviceMember>& members, const collectives::Layout& layout,
+                    double scale) {
     const auto scope = lane.device().enter();
-    for (const DeviceMember& member : members) member.contents->queued = true;
     for (size_t index = 0; index < layout.segments().size(); ++index) {
         const collectives::Segment& segment = layout.segments()[index];
         pace_device_sum sum = sum_of(members, segment, index, 0, segment.count, scale);
         for (const DeviceMember& member : members) add_output(sum, address_of(member, index));
         PACE_TRY(check_kernel(kernels, lane.device(), kernels.sum(&sum, lane.stream()), "sum"));
     }
-    for (size_t i = 1; i < members.size(); ++i) PACE_TRY(members[i].contents->lane->follow(lane));
-    for (const DeviceMember& member : members) member.contents->made = true;
     return {};
+}
+
+}  // namespace
+
+Result<> give_on_device(const std::vector<DeviceMember>& members, const collectives::Layout& layout,
+                        const device::DeviceMemory& from) {
+    const DeviceLane& lane = *members.front().contents->lane;
+    for (const DeviceMember& member : members) member.contents->queued = true;
+    return order_after(lane, members, queue_copies(lane, members, layout, from));
+}
+
+Result<> sum_on_device(const pace_device_plugin_table& kernels,
+                       const std::vector<DeviceMember>& members, const collectives::Layout& layout,
+                       double scale) {
+    const DeviceLane& lane = *members.front().contents->lane;
+    for (size_t i = 1; i < members.size(); ++i) PACE_TRY(lane.follow(*members[i].contents->lane));
+    for (const DeviceMember& member : members) member.contents->queued = true;
+    return order_after(lane, members, queue_sums(lane, kernels, members, layout, scale));
 }
 
 }  // namespace pace::daemon

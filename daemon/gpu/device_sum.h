@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 #include "daemon/device/devices.h"
 #include "daemon/gpu/device_lane.h"
 
@@ -41,13 +41,14 @@ std::string why_not_on_device(const std::vector<DeviceMember>& members,
                               const collectives::Layout& layout);
 
 // Queues copies of `from`, which is laid out as `layout` says, to all members, which are on the
-// same device. The copies run on the first member's lane, after its earlier work.
+// same device. The copies run on the first member's lane, after its earlier work, and before later
+// work of all members' lanes, also after an error.
 base::Result<> give_on_device(const std::vector<DeviceMember>& members,
                               const collectives::Layout& layout, const device::DeviceMemory& from);
 
 // Queues scale * sum of (weight * contents) into all members: after all earlier work of the
-// members' lanes, and before their later work. After an error the contents are unknown: some may
-// have been summed.
+// members' lanes, and before their later work, also after an error. The contents are unknown then:
+// some may have been summed.
 base::Result<> sum_on_device(const pace_device_plugin_table& kernels,
                              const std::vector<DeviceMember>& members,
                              const collectives::Layout& layout, double scale);

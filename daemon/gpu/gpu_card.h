@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/result.h"
 #include "daemon/device/gpu_communicator.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/daemon_events.h"
-#include "base/log.h"
+#include "base/log/daemon_events.h"
+#include "base/log/log.h"
 #include "daemon/device/nccl_library.h"
 #include "daemon/runtime/mix.h"
 

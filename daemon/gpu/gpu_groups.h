@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "daemon/device/device_memory.h"
 #include "daemon/device/gpu_communicator.h"
 #include "daemon/gpu/gpu_card.h"

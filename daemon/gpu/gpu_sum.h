@@ -15,11 +15,11 @@
 #include <span>
 #include <vector>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/communicator.h"
-#include "daemon/collectives/layout.h"
-#include "daemon/collectives/signal.h"
+#include "daemon/collectives/layout/layout.h"
+#include "daemon/collectives/layout/signal.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "daemon/gpu/device_sum.h"
 #include "daemon/gpu/gpu_groups.h"
 #include "daemon/runtime/services.h"

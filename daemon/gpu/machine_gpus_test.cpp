@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "daemon/runtime/machine.h"
 #include "tests/simulated_gpu/simulated_gpu.h"
 

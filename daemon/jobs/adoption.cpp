@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/training_events.h"
-#include "daemon/collectives/transfer.h"
+#include "base/log/training_events.h"
+#include "daemon/collectives/messages/transfer.h"
 #include "daemon/members/alike.h"
 #include "daemon/members/digest.h"
 #include "daemon/runtime/exchange_number.h"

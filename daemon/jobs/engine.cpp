@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/daemon_events.h"
-#include "base/log.h"
-#include "base/training_events.h"
+#include "base/log/daemon_events.h"
+#include "base/log/log.h"
+#include "base/log/training_events.h"
 #include "daemon/control/controller.h"
 #include "daemon/jobs/records.h"
 #include "daemon/members/digest.h"
@@ -35,7 +35,7 @@ Engine::Engine(Services& services)
     : services_(services),
       gpu_groups_(services.loop, services.options.nccl_communicators),
       jobs_(services),
-      questions_(services.loop),
+      questions_(services.loop, [this] { return services_.control->problem(); }),
       retained_(services.options.buffers_keep),
       links_(services),
       peer_watch_(services,
@@ -200,7 +200,6 @@ bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64
 void Engine::on_attached(control::NodeId self) {
     base::log_event(base::events::kControllerAttached, {{"number", self}});
     services_.recorder->note({.kind = RecordKind::attached, .number = self});
-    questions_.set_refusal({});
     if (services_.self != 0 && services_.self != self) {
         const auto error =
             base::make_error(ErrorKind::aborted, "the controller has renumbered this node");
@@ -266,7 +265,6 @@ void Engine::on_detached(bool excluded, const std::string& reason) {
 }
 
 void Engine::on_refused(const base::Error& error) {
-    questions_.set_refusal(error);
     base::log_event(base::events::kControllerRefuses, {{"reason", error.message}});
 }
 

@@ -1,8 +1,8 @@
 // Engine: other nodes, failures, and the end of everything.
 #include <algorithm>
 
-#include "base/daemon_events.h"
-#include "base/training_events.h"
+#include "base/log/daemon_events.h"
+#include "base/log/training_events.h"
 #include "daemon/control/controller.h"
 #include "daemon/jobs/engine.h"
 
@@ -70,7 +70,6 @@ void Engine::forget_unnamed_peers() {
 }
 
 void Engine::on_not_attached(const base::Error& because, base::Duration since) {
-    questions_.set_refusal(because);
     base::log_event(
         base::events::kControllerUnreachable,
         {{"for", fmt::format("{:.0f} s", base::to_seconds(since))}, {"because", because.message}});

@@ -1,5 +1,5 @@
 // Engine: what the controller says of single workers.
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/jobs/engine.h"
 #include "daemon/jobs/records.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/log.h"
-#include "base/training_events.h"
+#include "base/log/log.h"
+#include "base/log/training_events.h"
 #include "daemon/gpu/gpu_groups.h"
 
 namespace pace::daemon {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/attempt.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "daemon/control/messages.h"
 #include "daemon/jobs/job.h"
 #include "daemon/runtime/services.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/control/controller.h"
 #include "daemon/jobs/job.h"
 

@@ -7,9 +7,6 @@ namespace pace::daemon {
 
 namespace {
 
-// How long a question waits for a controller that does not answer.
-constexpr base::Duration kControllerWait = std::chrono::seconds(5);
-
 base::Error no_answer() {
     return base::make_error(base::ErrorKind::no_controller,
                             "the controller does not answer; check that it runs and that this "
@@ -22,7 +19,7 @@ bool Questions::ask(uint64_t ticket, Question question) {
     auto timer = loop_.run_after(kControllerWait, [this, ticket] {
         Question late;
         if (!take(ticket, late)) return;
-        late.refused(refusal_.message.empty() ? no_answer() : refusal_);
+        late.refused(problem_().value_or(no_answer()));
     });
     const auto [entry, inserted] =
         asked_.emplace(ticket, Asked{std::move(question), std::move(timer)});

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "daemon/control/messages.h"
 
@@ -25,7 +27,13 @@ class Questions {
         std::function<void()> done;
     };
 
-    explicit Questions(base::EventLoop& loop) : loop_(loop) {}
+    // How long a question waits for a controller that does not answer.
+    static constexpr base::Duration kControllerWait = std::chrono::seconds(5);
+
+    // `problem` tells why there is no controller now, if that is known. It is what a question is
+    // told that gets no answer.
+    Questions(base::EventLoop& loop, std::function<std::optional<base::Error>()> problem)
+        : loop_(loop), problem_(std::move(problem)) {}
 
     // The number of the next question, which is sent along with it.
     uint64_t new_ticket() { return next_ticket_++; }
@@ -37,10 +45,6 @@ class Questions {
     // In the order in which they were asked: who leaves and joins again must not join first.
     void send_all_again();
 
-    // Why there is no controller: the reason given to questions that get no answer. Empty: not
-    // known.
-    void set_refusal(base::Error error) { refusal_ = std::move(error); }
-
   private:
     struct Asked {
         Question question;
@@ -48,9 +52,9 @@ class Questions {
     };
 
     base::EventLoop& loop_;
+    std::function<std::optional<base::Error>()> problem_;
     std::map<uint64_t, Asked> asked_;
     uint64_t next_ticket_ = 1;
-    base::Error refusal_;
 };
 
 }  // namespace pace::daemon

@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include "base/simulation/simulated_time.h"
+
 namespace pace::daemon {
 namespace {
 
+std::optional<base::Error> no_problem() {
+    return std::nullopt;
+}
+
 TEST(Questions, AreSentAgainUntilTheyAreAnsweredOnce) {
     const auto loop = base::EventLoop::create().value();
-    Questions questions(*loop);
+    Questions questions(*loop, no_problem);
     int sent = 0;
     int answered = 0;
     bool controller = false;
@@ -34,7 +40,7 @@ TEST(Questions, AreSentAgainUntilTheyAreAnsweredOnce) {
 
 TEST(Questions, MayBeAskedWhileOthersAreSentAgain) {
     const auto loop = base::EventLoop::create().value();
-    Questions questions(*loop);
+    Questions questions(*loop, no_problem);
     int sent = 0;
     Questions::Question inner;
     inner.send = [&] { return ++sent != 0; };
@@ -51,7 +57,7 @@ TEST(Questions, MayBeAskedWhileOthersAreSentAgain) {
 
 TEST(Questions, OneOfAnotherNumberIsNobodys) {
     const auto loop = base::EventLoop::create().value();
-    Questions questions(*loop);
+    Questions questions(*loop, no_problem);
     Questions::Question question;
     question.send = [] { return true; };
     const uint64_t ticket = questions.new_ticket();
@@ -59,6 +65,35 @@ TEST(Questions, OneOfAnotherNumberIsNobodys) {
     Questions::Question answer;
     EXPECT_FALSE(questions.take(questions.new_ticket(), answer));
     EXPECT_TRUE(questions.take(ticket, answer));
+}
+
+TEST(Questions, WithoutAnAnswerAreToldWhyThereIsNoControllerNow) {
+    const base::SimulatedTime time(1);
+    const auto loop = base::EventLoop::create().value();
+    std::optional<base::Error> problem;
+    Questions questions(*loop, [&] { return problem; });
+    std::vector<std::string> told;
+    Questions::Question question;
+    question.send = [] { return false; };
+    question.refused = [&](const base::Error& error) { told.push_back(error.message); };
+    const auto wait = [&](base::Duration duration) {
+        base::SimulatedTime::set(base::now() + duration);
+        loop->turn(false);
+    };
+    questions.ask(questions.new_ticket(), question);
+    problem = base::make_error(base::ErrorKind::no_controller, "its port ends connections");
+    wait(Questions::kControllerWait - std::chrono::milliseconds(1));
+    EXPECT_TRUE(told.empty());
+    problem->message = "nothing listens there";
+    wait(std::chrono::milliseconds(1));
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told.back(), "nothing listens there");
+
+    questions.ask(questions.new_ticket(), question);
+    problem.reset();
+    wait(Questions::kControllerWait);
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told.back().find("the controller does not answer"), 0U) << told.back();
 }
 
 }  // namespace

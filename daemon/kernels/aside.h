@@ -11,7 +11,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/task.h"
+#include "base/loop/task.h"
 #include "daemon/kernels/pool.h"
 
 namespace pace::kernels {

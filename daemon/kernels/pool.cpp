@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/attempt.h"
-#include "base/begin_thread.h"
+#include "base/threads/begin_thread.h"
 
 namespace pace::kernels {
 

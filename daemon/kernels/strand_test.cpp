@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 
 namespace pace::kernels {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 #include "daemon/members/worker.h"
 
 namespace pace::daemon {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 #include "daemon/control/messages.h"
 #include "daemon/members/job_port.h"
 #include "daemon/members/model_hold.h"

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "daemon/members/request.h"
-#include "daemon/sparse/entries.h"
+#include "daemon/sparse/wire/entries.h"
 
 namespace pace::daemon {
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/simulated_time.h"
+#include "base/simulation/simulated_time.h"
 #include "daemon/control/heard_controller.h"
 #include "daemon/members/job_state.h"
 #include "daemon/members/silent_job.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/release_thread.h"
+#include "base/threads/release_thread.h"
 #include "daemon/runtime/accounts.h"
 #include "daemon/server/shard.h"
 

@@ -30,9 +30,9 @@
 #include <functional>
 #include <memory>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/messages/communicator.h"
 
 namespace pace::partial {
 

@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "daemon/partial/roster.h"
 
 namespace pace::partial {

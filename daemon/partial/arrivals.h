@@ -26,9 +26,9 @@
 #include <functional>
 #include <memory>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "daemon/partial/quorum.h"
 #include "daemon/partial/roster.h"
 

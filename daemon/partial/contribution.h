@@ -17,9 +17,9 @@
 #include <span>
 #include <vector>
 
-#include "base/block.h"
+#include "base/memory/block.h"
 #include "base/result.h"
-#include "daemon/collectives/local_part.h"
+#include "daemon/collectives/layout/local_part.h"
 #include "daemon/kernels/strand.h"
 #include "daemon/partial/pay.h"
 

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 #include "daemon/kernels/strand.h"
 #include "daemon/partial/pay.h"
 #include "daemon/partial/roster.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "daemon/collectives/local_part.h"
+#include "daemon/collectives/layout/local_part.h"
 #include "daemon/partial/slots.h"
 
 namespace pace::partial {

@@ -42,10 +42,10 @@
 #include <span>
 #include <vector>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
 #include "daemon/collectives/all_reduce.h"
-#include "daemon/collectives/communicator.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "daemon/partial/activation.h"
 #include "daemon/partial/agreement.h"
 #include "daemon/partial/arrivals.h"

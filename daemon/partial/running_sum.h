@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
-#include "base/block.h"
+#include "base/memory/block.h"
 #include "base/result.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 
 namespace pace::partial {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "daemon/collectives/slots.h"
+#include "daemon/collectives/messages/slots.h"
 
 namespace pace::partial {
 

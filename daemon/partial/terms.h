@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 
 namespace pace::partial {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/memfd.h"
+#include "base/memory/memfd.h"
 #include "daemon/device/device_memory.h"
 #include "daemon/device/pinned_memory.h"
 #include "daemon/runtime/accounts.h"

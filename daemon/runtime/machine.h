@@ -8,8 +8,8 @@
 #include <mutex>
 #include <optional>
 
-#include "base/background_thread.h"
 #include "base/clock.h"
+#include "base/threads/background_thread.h"
 #include "daemon/control/messages.h"
 #include "daemon/device/devices.h"
 

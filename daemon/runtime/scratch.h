@@ -9,8 +9,8 @@
 #include <span>
 #include <utility>
 
-#include "base/release_thread.h"
 #include "base/result.h"
+#include "base/threads/release_thread.h"
 #include "daemon/device/pinned_memory.h"
 #include "daemon/runtime/accounts.h"
 

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/background_thread.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
+#include "base/threads/background_thread.h"
 #include "daemon/collectives/all_reduce.h"
-#include "daemon/collectives/broadcast.h"
-#include "daemon/collectives/transfer.h"
+#include "daemon/collectives/messages/broadcast.h"
+#include "daemon/collectives/messages/transfer.h"
 #include "daemon/device/devices.h"
 #include "daemon/kernels/aside.h"
 #include "daemon/kernels/pool.h"

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/simulated_files.h"
+#include "base/simulation/simulated_files.h"
 #include "daemon/server/whole_file.h"
 
 namespace pace::server {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/release_thread.h"
+#include "base/threads/release_thread.h"
 
 namespace pace::server {
 

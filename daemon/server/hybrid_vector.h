@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "daemon/sparse/entries.h"
+#include "daemon/sparse/wire/entries.h"
 
 namespace pace::server {
 

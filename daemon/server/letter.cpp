@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "daemon/sparse/wire.h"
+#include "daemon/sparse/wire/wire.h"
 
 namespace pace::server {
 

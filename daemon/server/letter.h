@@ -6,7 +6,7 @@
 //     head: kind u8, form u8, 0 u16 | shard u32 | rank u32 | 0 u32 | generation u64 | clock u64 |
 //           position u64 | slowest u64 | count u64 | bytes u64
 //     elements: dense, count floats; or sparse, count indices in Elias-Fano code and as many floats
-//           (daemon/sparse/wire.h); for a checkpoint, its file, with count 0
+//           (daemon/sparse/wire/wire.h); for a checkpoint, its file, with count 0
 //
 // Received letters are checked, because a peer may have another view of the job, or may be broken.
 #pragma once

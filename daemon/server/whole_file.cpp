@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/simulated_files.h"
+#include "base/simulation/simulated_files.h"
 
 namespace pace::server {
 

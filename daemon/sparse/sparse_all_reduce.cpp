@@ -5,19 +5,19 @@
 #include <limits>
 #include <utility>
 
-#include "daemon/sparse/chosen.h"
-#include "daemon/sparse/cost_model.h"
-#include "daemon/sparse/dense.h"
-#include "daemon/sparse/exchange.h"
-#include "daemon/sparse/g_topk.h"
-#include "daemon/sparse/gradient.h"
-#include "daemon/sparse/gradient_store.h"
-#include "daemon/sparse/ok_topk.h"
-#include "daemon/sparse/packed.h"
-#include "daemon/sparse/spar_dl.h"
-#include "daemon/sparse/team_gather.h"
-#include "daemon/sparse/topk_a.h"
-#include "daemon/sparse/topk_dsa.h"
+#include "daemon/sparse/algorithms/cost_model.h"
+#include "daemon/sparse/algorithms/dense.h"
+#include "daemon/sparse/algorithms/g_topk.h"
+#include "daemon/sparse/algorithms/ok_topk.h"
+#include "daemon/sparse/algorithms/spar_dl.h"
+#include "daemon/sparse/algorithms/team_gather.h"
+#include "daemon/sparse/algorithms/topk_a.h"
+#include "daemon/sparse/algorithms/topk_dsa.h"
+#include "daemon/sparse/exchange/exchange.h"
+#include "daemon/sparse/residual/chosen.h"
+#include "daemon/sparse/residual/gradient.h"
+#include "daemon/sparse/residual/gradient_store.h"
+#include "daemon/sparse/wire/packed.h"
 
 namespace pace::sparse {
 

@@ -40,13 +40,13 @@
 #include <span>
 #include <vector>
 
+#include "base/loop/task.h"
 #include "base/result.h"
-#include "base/task.h"
-#include "daemon/collectives/communicator.h"
-#include "daemon/collectives/local_part.h"
+#include "daemon/collectives/layout/local_part.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "daemon/kernels/pool.h"
-#include "daemon/sparse/options.h"
-#include "daemon/sparse/sparse_state.h"
+#include "daemon/sparse/residual/sparse_state.h"
+#include "daemon/sparse/wire/options.h"
 
 namespace pace::sparse {
 

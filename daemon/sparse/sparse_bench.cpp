@@ -15,9 +15,9 @@
 
 #include "base/random.h"
 #include "daemon/collectives/all_reduce.h"
-#include "daemon/collectives/barrier.h"
-#include "daemon/collectives/bench_fixture.h"
-#include "daemon/sparse/link_probe.h"
+#include "daemon/collectives/bench/bench_fixture.h"
+#include "daemon/collectives/messages/barrier.h"
+#include "daemon/sparse/exchange/link_probe.h"
 #include "daemon/sparse/sparse_all_reduce.h"
 
 namespace {

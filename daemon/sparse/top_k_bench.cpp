@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "daemon/kernels/pool.h"
-#include "daemon/sparse/division.h"
-#include "daemon/sparse/gradient.h"
-#include "daemon/sparse/top_k.h"
-#include "daemon/sparse/wire.h"
+#include "daemon/sparse/residual/gradient.h"
+#include "daemon/sparse/residual/top_k.h"
+#include "daemon/sparse/wire/division.h"
+#include "daemon/sparse/wire/wire.h"
 
 namespace {
 

@@ -66,14 +66,14 @@ json gpus_of(const DocumentSource& source) {
                       {"open", gpu.open}};
         if (gpu.open) entry["free_bytes"] = gpu.free_bytes;
         if (gpu.open) entry["kernels"] = gpu.kernels;
+        if (!gpu.facts.closed_by_mode.empty()) entry["unusable"] = gpu.facts.closed_by_mode;
         if (!gpu.shared_with.empty()) entry["shared_with"] = gpu.shared_with;
         devices.push_back(std::move(entry));
     }
     json gpus = {{"devices", std::move(devices)}};
     if (!source.gpus_absent.empty()) gpus["absent"] = source.gpus_absent;
     if (source.cuda_version != 0)
-        gpus["driver_cuda"] =
-            fmt::format("{}.{}", source.cuda_version / 1000, source.cuda_version % 1000 / 10);
+        gpus["driver_cuda"] = base::cuda::version_text(source.cuda_version);
     // To be changed when UCX moves GPU memory itself.
     constexpr std::string_view kThroughHost = "through pinned memory of the host";
     if (source.nccl != 0) {

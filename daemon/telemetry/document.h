@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/loop_watch.h"
+#include "base/loop/loop_watch.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/quota.h"
 #include "daemon/runtime/counters.h"

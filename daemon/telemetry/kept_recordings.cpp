@@ -10,7 +10,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/daemon_events.h"
+#include "base/log/daemon_events.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 

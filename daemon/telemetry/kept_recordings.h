@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/background_thread.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
+#include "base/threads/background_thread.h"
 
 namespace pace::daemon {
 

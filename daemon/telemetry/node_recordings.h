@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/background_thread.h"
-#include "base/event_loop.h"
-#include "base/scope.h"
+#include "base/loop/event_loop.h"
+#include "base/loop/scope.h"
+#include "base/threads/background_thread.h"
 #include "daemon/recorder/recordings.h"
 #include "daemon/telemetry/kept_recordings.h"
 #include "daemon/telemetry/recording.h"

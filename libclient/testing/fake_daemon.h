@@ -18,9 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/memfd.h"
+#include "base/memory/memfd.h"
 #include "base/unique_fd.h"
-#include "libclient/packet.h"
+#include "libclient/link/packet.h"
 #include "protocol/ring.h"
 #include "protocol/version.h"
 

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/temporary_folder.h"
-#include "libclient/session.h"
+#include "libclient/session/session.h"
 #include "libclient/testing/fake_daemon.h"
 
 namespace pace::client::testing {

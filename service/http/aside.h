@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "base/background_thread.h"
-#include "base/event_loop.h"
-#include "base/scope.h"
+#include "base/loop/event_loop.h"
+#include "base/loop/scope.h"
+#include "base/threads/background_thread.h"
 #include "service/http/message.h"
 
 namespace pace::http {

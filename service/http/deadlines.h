@@ -11,7 +11,7 @@
 #include <map>
 
 #include "base/clock.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 
 namespace pace::http {
 

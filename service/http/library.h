@@ -8,7 +8,7 @@
 #include <microhttpd.h>
 
 #include "base/attempt.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "service/http/gate.h"
 #include "service/http/message.h"
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/event_loop.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "service/http/options.h"
 

@@ -15,7 +15,7 @@
 #include <microhttpd.h>
 
 #include "base/local_peer.h"
-#include "base/scope.h"
+#include "base/loop/scope.h"
 #include "service/http/address.h"
 #include "service/http/credentials.h"
 #include "service/http/deadlines.h"

@@ -22,7 +22,7 @@
 #include <memory>
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "service/http/message.h"
 #include "service/http/options.h"

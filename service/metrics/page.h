@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "service/http/aside.h"
 #include "service/http/message.h"
 #include "service/http/routes.h"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "service/metrics/test_documents.h"
 
 namespace pace::metrics {

@@ -2,7 +2,7 @@
 // those that Prometheus's own clients use.
 #pragma once
 
-#include "base/loop_watch.h"
+#include "base/loop/loop_watch.h"
 #include "service/http/server.h"
 #include "service/metrics/exposition.h"
 

@@ -8,16 +8,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include "service/pacectl/commands.h"
-#include "service/pacectl/exit_code.h"
-#include "service/pacectl/job_flags.h"
-#include "service/pacectl/key.h"
-#include "service/pacectl/mistypes.h"
-#include "service/pacectl/node.h"
-#include "service/pacectl/otlp_target.h"
-#include "service/pacectl/output.h"
-#include "service/pacectl/record.h"
-#include "service/pacectl/top_state.h"
+#include "service/pacectl/console/commands.h"
+#include "service/pacectl/console/exit_code.h"
+#include "service/pacectl/console/mistypes.h"
+#include "service/pacectl/console/output.h"
+#include "service/pacectl/spans/otlp_target.h"
+#include "service/pacectl/top/top_state.h"
+#include "service/pacectl/verbs/job_flags.h"
+#include "service/pacectl/verbs/key.h"
+#include "service/pacectl/verbs/node.h"
+#include "service/pacectl/verbs/record.h"
 
 namespace {
 

@@ -83,7 +83,7 @@ TEST(History, AnotherRunUnderTheSameNameBeginsAnew) {
     anew.began_ns = 2;
     history.add(15 * kSecond, {anew});
     EXPECT_EQ(job_of(history, "a")["steps"], Json({1}));
-    EXPECT_EQ(job_of(history, "a")["updates_per_s"], Json({nullptr}));
+    EXPECT_EQ(job_of(history, "a")["updates_per_s"], Json::array({nullptr}));
 }
 
 TEST(History, JobsBeyondTheLimitDisplaceThoseThatAreGoneAlone) {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "service/http/message.h"
 #include "service/http/routes.h"
 #include "service/page/history.h"

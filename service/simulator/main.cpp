@@ -7,14 +7,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "service/simulator/candidate.h"
-#include "service/simulator/from_status.h"
-#include "service/simulator/gain.h"
-#include "service/simulator/predict.h"
-#include "service/simulator/report.h"
-#include "service/simulator/scenario_file.h"
-#include "service/simulator/status_source.h"
-#include "service/simulator/try_words.h"
+#include "service/simulator/choice/gain.h"
+#include "service/simulator/choice/report.h"
+#include "service/simulator/files/scenario_file.h"
+#include "service/simulator/files/try_words.h"
+#include "service/simulator/measured/from_status.h"
+#include "service/simulator/measured/status_source.h"
+#include "service/simulator/model/candidate.h"
+#include "service/simulator/runs/predict.h"
 
 namespace {
 

@@ -24,13 +24,16 @@ from mistakes.scene import HOSTS, Scene, wait_until
 SKIPPED = 77
 PAGE = messages.ROOT / "docs/troubleshooting.md"
 SECTIONS = (of_the_network.SECTION, of_the_controller.SECTION, of_http.SECTION)
-HOSTILE_CLIENTS = "service/http/server_hostile_test.cpp"
+HOSTILE_CLIENTS = "service/http/tests/server_hostile_test.cpp"
 # What cannot be provoked cheaply from outside: the message, and the file of the test that brings it forth, its name, its words.
 ELSEWHERE = {
     "the connection has taken nothing for … ms":
         ("transports/ucx/ucx_transport_test.cpp", "LosesAPeerWhoseHostTakesAConnectionThatNobodyAnswers", "has taken nothing"),
     # A peer would have to take all small messages, and no large one. No test does this, so that only the sources are compared.
     "connecting anew to a peer that does not move": ("tests/documents/messages.py", "is_in", "is in no string of the sources"),
+    # A controller would have to answer heartbeats, and not a question.
+    "the controller does not answer; check that it runs and that this daemon's …":
+        ("daemon/jobs/questions_test.cpp", "WithoutAnAnswerAreToldWhyThereIsNoControllerNow", "the controller does not answer"),
     # The answers of a small cluster are made and read too soon.
     "too many requests at once; come back in a second":
         (HOSTILE_CLIENTS, "RequestsOfManyAtOnceDoNotHoldUpTheLoop", "too many requests at once; come back in a second"),

@@ -12,8 +12,8 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "base/event_loop.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/loop/event_loop.h"
 #include "base/unique_fd.h"
 #include "daemon/clients/packet.h"
 #include "daemon/node.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "daemon/clients/packet.h"
-#include "libclient/packet.h"
+#include "libclient/link/packet.h"
 #include "protocol/option_codec.h"
 #include "protocol/options/option_table.h"
 

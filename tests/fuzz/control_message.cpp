@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "service/controller/core/status/status.h"
-#include "service/controller/shell/dispatcher.h"
+#include "service/controller/shell/dispatch/dispatcher.h"
 #include "tests/fuzz/chunks.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include "service/controller/core/core.h"
 #include "service/controller/core/journal/journal_record.h"
 #include "service/controller/core/status/status.h"
-#include "service/controller/shell/journal_format.h"
+#include "service/controller/shell/journal/journal_format.h"
 #include "tests/fuzz/chunks.h"
 
 namespace {

@@ -9,13 +9,13 @@
 
 #include "daemon/server/checkpoint.h"
 #include "daemon/server/letter.h"
-#include "daemon/sparse/elias_fano.h"
-#include "daemon/sparse/residual.h"
+#include "daemon/sparse/residual/residual.h"
+#include "daemon/sparse/wire/elias_fano.h"
 #include "protocol/control_codec.h"
 #include "protocol/ring.h"
 #include "protocol/version.h"
 #include "service/controller/core/journal/journal_record.h"
-#include "service/controller/shell/journal_format.h"
+#include "service/controller/shell/journal/journal_format.h"
 #include "tests/fuzz/corpus_writer.h"
 #include "tests/fuzz/sparse_input.h"
 

@@ -1,7 +1,7 @@
 // Writes a peer's frames on the encrypted data plane (tls_frames.cpp).
 #include "tests/fuzz/corpus_writer.h"
-#include "transports/tls/frames.h"
-#include "transports/tls/tls_address.h"
+#include "transports/tls/wire/frames.h"
+#include "transports/tls/wire/tls_address.h"
 
 namespace pace::fuzz {
 

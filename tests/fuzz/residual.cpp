@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "daemon/sparse/residual.h"
+#include "daemon/sparse/residual/residual.h"
 #include "tests/fuzz/chunks.h"
 
 #define XXH_INLINE_ALL

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "daemon/sparse/wire.h"
+#include "daemon/sparse/wire/wire.h"
 #include "tests/fuzz/chunks.h"
 
 namespace pace::fuzz {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "daemon/sparse/elias_fano.h"
+#include "daemon/sparse/wire/elias_fano.h"
 #include "tests/fuzz/sparse_input.h"
 
 namespace {

@@ -11,11 +11,11 @@
 #include "tests/fuzz/chunks.h"
 #include "tests/fuzz/operations.h"
 #include "transports/completion_queue.h"
-#include "transports/tls/frames.h"
-#include "transports/tls/tls_address.h"
-#include "transports/tls/tls_inbox.h"
-#include "transports/tls/tls_links.h"
-#include "transports/tls/tls_outbox.h"
+#include "transports/tls/links/tls_inbox.h"
+#include "transports/tls/links/tls_links.h"
+#include "transports/tls/links/tls_outbox.h"
+#include "transports/tls/wire/frames.h"
+#include "transports/tls/wire/tls_address.h"
 
 namespace {
 

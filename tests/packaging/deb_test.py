@@ -22,6 +22,7 @@ DEBIAN = ROOT / "packaging" / "deb" / "debian"
 SKIPPED = 77
 ALWAYS = ("libpace-dev", "libpace1", "libpaced1", "pace-controller", "pace-doc", "pace-tools", "paced", "python3-pace")
 WITH_CUDA = "pace-cuda"
+DECISION = re.compile(r"decisions/(\d{4}-\S+\.md)$")
 # A build that is taken as it is has the flags of its preset: Debian's hardening is judged with packages that were compiled for it.
 HARDENING = "hardening-no-bindnow,hardening-no-fortify-functions,hardening-no-pie,hardening-no-relro"
 
@@ -44,14 +45,17 @@ def field(package, name):
 
 
 def contents(package):
-    """Modes, owners, names and what links lead to; without what differs from machine to machine and release to release."""
+    """Modes, owners, names and what links lead to; without what differs from machine to machine and release to release.
+
+    The decisions are one line: every one of the tree's is there, whatever its name.
+    """
     machine = run("dpkg-architecture", "--query", "DEB_HOST_MULTIARCH").strip()
     lines = []
     for line in run("dpkg-deb", "--contents", package).splitlines():
         mode, owner, _, _, _, name = line.split(maxsplit=5)
         name = name.replace(machine, "MULTIARCH").replace(version(), "VERSION")
-        lines.append(f"{mode} {owner} {name}\n")
-    return "".join(sorted(lines, key=lambda line: line.split()[2]))
+        lines.append(f"{mode} {owner} {DECISION.sub('decisions/DECISION', name)}\n")
+    return "".join(sorted(set(lines), key=lambda line: line.split()[2]))
 
 
 @functools.lru_cache(maxsize=None)
@@ -111,6 +115,11 @@ class Packages(unittest.TestCase):
             if WRITE:
                 golden.write_text(contents(package), encoding="utf-8")
             self.assertEqual(contents(package), read(golden), f"{name}; after a change on purpose: deb_test.py --packages FOLDER --write")
+
+    def test_every_decision_is_in_the_documentation(self):
+        names = [line.split()[-1] for line in run("dpkg-deb", "--contents", self.packages["pace-doc"]).splitlines()]
+        packed = {found[1] for found in map(DECISION.search, names) if found}
+        self.assertEqual(packed, {path.name for path in (ROOT / "docs/decisions").glob("[0-9]*.md")})
 
     def test_lintian_finds_no_fault(self):
         changes = sorted(self.folder.glob("*.changes"))

@@ -25,6 +25,7 @@ void set_environment(Nccl nccl = Nccl::absent);
 inline constexpr const char* kPlugins = PACE_SIMULATED_GPU_FOLDER "/plugins";
 inline constexpr const char* kRefusing = PACE_SIMULATED_GPU_FOLDER "/broken/refusing";
 inline constexpr const char* kOtherVersion = PACE_SIMULATED_GPU_FOLDER "/broken/other_version";
+inline constexpr const char* kNewerCuda = PACE_SIMULATED_GPU_FOLDER "/broken/newer_cuda";
 inline constexpr const char* kIncomplete = PACE_SIMULATED_GPU_FOLDER "/broken/incomplete";
 inline constexpr const char* kWithoutEntry = PACE_SIMULATED_GPU_FOLDER "/broken/without_entry";
 

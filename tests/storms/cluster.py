@@ -7,6 +7,7 @@ import selectors
 import signal
 import time
 
+from disturbances import END
 from keys import Keys
 from processes import Process
 from workers import Worker
@@ -190,6 +191,7 @@ class Cluster:
 
     def end_all(self, processes, seconds):
         processes = [process for process in processes if process.runs]
+        self.disturbances.begin([END], "trainers are told to leave")
         for process in processes:
             process.is_expected_to_end = True
             process.thaw()

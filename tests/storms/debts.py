@@ -3,13 +3,18 @@
 After a fixed number of rounds each worker asks for its residual before it goes on. No round can
 therefore be under way then. Between two such rounds, the sum of all gradients minus the sum of all
 results must be the change of the residuals. The residual of a dead or frozen daemon may be lost, or
-come twice, as docs/decisions/0009 says. Rounds around such a fault are not judged.
+come twice, as docs/decisions/0009 says. Rounds around such a fault are not judged. Nor are those
+around the end of the storm: the node of a worker that leaves gives its residual to another node,
+whose workers may not have asked yet.
 """
 
 import math
 
+from disturbances import END
+
 SETTLE_NS = 10e9
 GRACE_NS = 5e9
+END_NS = 1e9  # in which workers ask after a round
 FAMILY = "spardl"
 
 
@@ -52,6 +57,8 @@ class Debts:
         passed = {one: self.rounds.get(one) for one in ((number[0], i) for i in range(before[0][1] + 1, number[1] + 1))}
         names = list(self.nodes) + [worker.name for worker in self.workers.values() if worker.job == self.job]
         if None in passed.values() or self.disturbances.any(names, before[1] - GRACE_NS, ns):
+            return
+        if self.disturbances.any([END], before[1], ns + END_NS):
             return
         # A node that has no member in the rounds may have a residual, and brings it back later.
         if any(one[1] != self.rounds[before[0]][1] for one in passed.values()):

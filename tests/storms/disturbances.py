@@ -2,6 +2,8 @@
 
 import time
 
+END = "end"  # the name under which the end of the storm is noted
+
 
 class Disturbances:
     """Spells of each process, by name. Nodes, the controller and the journal have names, too."""

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/simulated_process.h"
+#include "base/simulation/simulated_process.h"
 #include "client_life.h"
 #include "clockwork.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/simulated_process.h"
+#include "base/simulation/simulated_process.h"
 #include "clockwork.h"
 
 namespace pace::world {

@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "ledger.h"
-#include "libclient/session.h"
+#include "libclient/session/session.h"
 #include "program.h"
 
 namespace pace::world {

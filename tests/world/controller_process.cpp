@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "service/controller/shell/journal_format.h"
+#include "service/controller/shell/journal/journal_format.h"
 
 namespace pace::world {
 

@@ -11,7 +11,7 @@
 #include "journal_disk.h"
 #include "machine.h"
 #include "service/controller/shell/awake_clock.h"
-#include "service/controller/shell/dispatcher.h"
+#include "service/controller/shell/dispatch/dispatcher.h"
 #include "wire.h"
 
 namespace pace::world {

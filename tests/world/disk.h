@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/background_thread.h"
+#include "base/threads/background_thread.h"
 #include "clockwork.h"
 #include "machine.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/simulated_files.h"
+#include "base/simulation/simulated_files.h"
 #include "clockwork.h"
 #include "daemon/server/checkpoint_folder.h"
 #include "ledger.h"

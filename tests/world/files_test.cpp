@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/server/test_folder.h"
+#include "daemon/server/tests/test_folder.h"
 #include "daemon/server/whole_file.h"
 #include "files.h"
 #include "journal_disk.h"
-#include "service/controller/shell/journal_format.h"
+#include "service/controller/shell/journal/journal_format.h"
 
 namespace pace::world {
 namespace {

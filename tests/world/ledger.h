@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "clockwork.h"
 
 namespace pace::world {

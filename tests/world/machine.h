@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/simulated_time.h"
+#include "base/simulation/simulated_time.h"
 #include "clockwork.h"
 #include "transports/memory/memory_network.h"
 

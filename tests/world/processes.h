@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "base/simulated_process.h"
+#include "base/simulation/simulated_process.h"
 
 namespace pace::world {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "world.h"
 
 namespace pace::world {

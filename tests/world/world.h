@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/simulated_time.h"
+#include "base/simulation/simulated_time.h"
 #include "controller_process.h"
 #include "daemon_process.h"
 #include "files.h"

@@ -1,7 +1,7 @@
 // Worlds that were found to go wrong once, and what the simulation promises of itself.
 #include <gtest/gtest.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/sanitized.h"
 #include "world.h"
 

@@ -29,8 +29,8 @@ class Includes(unittest.TestCase):
                                   '"daemon/kernels/reduce.h"', '"transports/transport.h"'), [])
 
     def test_a_folder_does_not_include_what_is_above_or_beside_it(self):
-        self.assertTrue(includes("base/log.cpp", '"protocol/types.h"'))
-        self.assertTrue(includes("libclient/session.cpp", '"daemon/runtime/buffer.h"'))
+        self.assertTrue(includes("base/log/log.cpp", '"protocol/types.h"'))
+        self.assertTrue(includes("libclient/session/session.cpp", '"daemon/runtime/buffer.h"'))
         self.assertTrue(includes("daemon/collectives/all_reduce.h", '"daemon/runtime/buffer.h"'))
         self.assertTrue(includes("daemon/gpu/gpu_sum.h", '"daemon/members/worker.h"'))
         self.assertTrue(includes("daemon/members/worker.h", '"daemon/exchange/exchange.h"'))
@@ -41,7 +41,16 @@ class Includes(unittest.TestCase):
         self.assertTrue(includes("service/controller/core/nodes/membership.h", '"service/controller/core/jobs/job.h"'))
         self.assertTrue(includes("service/controller/policies/policy.h", '"service/controller/core/nodes/cluster.h"'))
         self.assertEqual(includes("service/controller/core/jobs/job.h", '"service/controller/core/nodes/cluster.h"'), [])
-        self.assertTrue(includes("examples/trainer.c", '"libclient/session.h"'))
+        self.assertTrue(includes("examples/trainer.c", '"libclient/session/session.h"'))
+
+    def test_a_floor_sees_those_below_it(self):
+        self.assertEqual(includes("libclient/session/session.h", '"libclient/link/link.h"'), [])
+        self.assertTrue(includes("libclient/link/link.h", '"libclient/session/session.h"'))
+        self.assertTrue(includes("base/result.h", '"base/log/log.h"'))
+        self.assertTrue(includes("daemon/sparse/wire/wire.h", '"daemon/sparse/sparse_all_reduce.h"'))
+        self.assertEqual(includes("daemon/sparse/sparse_all_reduce.h", '"daemon/sparse/wire/wire.h"'), [])
+        self.assertEqual(includes("libclient/testing/fake.h", '"libclient/session/session.h"'), [])
+        self.assertTrue(includes("service/controller/core/nodes/membership.h", '"service/controller/core/tests/fixture.h"'))
 
     def test_engines_are_seen_only_by_their_own_folder(self):
         self.assertEqual(includes("daemon/control/controller_link.cpp", "<zmq.h>"), [])
@@ -51,7 +60,7 @@ class Includes(unittest.TestCase):
 
     def test_the_core_has_no_clock_and_no_chance(self):
         self.assertTrue(includes("service/controller/core/core.cpp", "<random>"))
-        self.assertTrue(includes("service/controller/policies/policy.h", '"base/event_loop.h"'))
+        self.assertTrue(includes("service/controller/policies/policy.h", '"base/loop/event_loop.h"'))
         self.assertEqual(includes("service/controller/core/core_test.cpp", "<random>",
                                   is_test=True), [])
 

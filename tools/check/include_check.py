@@ -76,22 +76,34 @@ MAY_INCLUDE = {
     "service/pacectl": {"base", "protocol", "libclient", "service/controller/zmq",
                         "service/controller/keys", "service/metrics"},
     "service/simulator": {"base", "protocol/static_groups.h", "settings", "service/controller/core", "service/controller/vocabulary",
-                          "service/pacectl/columns.h", "service/pacectl/nearest.h"},
+                          "service/pacectl/columns/columns.h", "service/pacectl/columns/nearest.h"},
     "examples": {"capi/pace.h", "pace.h", "bindings"},
     "tools": {"base", "protocol/options", "settings"},
 }
 
-# The floors of the controller's core, from the ground up. Each sees those below it.
+# Folders that have floors, from the ground up: each floor sees those below it. "." are the files that lie
+# in the folder itself.
+FLOORS = {
+    "base": (".", "threads", "simulation", "memory", "loop", "log", "cuda"),
+    "daemon/collectives": ("layout", "messages", "."),
+    "daemon/sparse": ("wire", "residual", "exchange", "algorithms", "."),
+    "daemon/exchange": ("run", "ways", "."),
+    "libclient": ("options", "link", "memory", "connection", "requests", "session"),
+    "service/controller/core": ("journal", "nodes", "members", "serving", "options", "groups", "jobs", "status", "."),
+    "service/controller/shell": ("settings", "journal", "dispatch", "status", "door", "."),
+    "service/pacectl": ("columns", "console", "facts", "findings", "status", "recordings", "spans", "top", "verbs", "."),
+    "service/simulator": ("model", "files", "timing", "runs", "choice", "measured", "."),
+    "transports/tls": ("wire", "session", "links", "."),
+}
+
+# The policies stand beside the core's lower floors, which do not see them.
 CORE = "service/controller/core"
-CORE_FLOORS = ("journal", "nodes", "members", "serving", "options", "groups", "jobs", "status")
-for floor, name in enumerate(CORE_FLOORS):
-    below = {f"{CORE}/{other}" for other in CORE_FLOORS[:floor]}
-    policies = {"service/controller/policies"} if floor >= CORE_FLOORS.index("serving") else set()
-    MAY_INCLUDE[f"{CORE}/{name}"] = {"base", "protocol/options", "service/controller/vocabulary"} | below | policies
+for name in ("journal", "nodes", "members"):
+    MAY_INCLUDE[f"{CORE}/{name}"] = MAY_INCLUDE[CORE] - {"service/controller/policies"}
 
 # Headers from outside the tree that only these folders may use.
 RESTRICTED = [
-    (r"zmq\.h(pp)?$", ("daemon/control", "service/controller/zmq", "service/pacectl/keygen",
+    (r"zmq\.h(pp)?$", ("daemon/control", "service/controller/zmq", "service/pacectl/verbs/keygen",
                        "tests", "bench")),
     (r"(ucp|uct|ucs)/", ("transports/ucx", "bench", "tests")),
     (r"toml\+\+/", ("settings",)),
@@ -112,7 +124,7 @@ RESTRICTED = [
 PURE = ("service/controller/vocabulary", "service/controller/core", "service/controller/policies")
 IMPURE_HEADERS = re.compile(r"^(sys/|unistd\.h|thread|mutex|future|condition_variable|random|"
                             r"fstream|iostream|filesystem|pthread\.h|time\.h|ctime|cstdio|"
-                            r"base/(event_loop|log|memfd|random_bytes|unique_fd)\.h)")
+                            r"base/(loop/event_loop|log/log|memory/memfd|random_bytes|unique_fd)\.h)")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 OUR_FOLDERS = {folder.split("/")[0] for folder in MAY_INCLUDE} | {"tests", "bench"}
@@ -128,9 +140,39 @@ def folder_rule(path):
     return max(folders, key=len) if folders else None
 
 
+def floored(folder):
+    """The folder whose floor a folder is; otherwise the folder itself."""
+    parent = folder.rsplit("/", 1)[0]
+    return parent if parent in FLOORS else folder
+
+
+def floor_of(path, folder):
+    """The floor of a folder that a path below it lies on; None if it lies on none, as fixtures do."""
+    rest = path[len(folder) + 1:]
+    name = rest.split("/")[0] if "/" in rest else "."
+    return name if name in FLOORS[folder] else None
+
+
+def above(path, target):
+    """The folder in which a file includes a header of a higher floor; None if there is none. What lies on no floor,
+    as fixtures do, is only for the highest one and for its like."""
+    for folder, floors in FLOORS.items():
+        if not (within(path, folder) and within(target, folder)):
+            continue
+        mine, other = floor_of(path, folder), floor_of(target, folder) or floors[-1]
+        if mine and floors.index(other) > floors.index(mine):
+            return folder
+    return None
+
+
 def check_ours(path, target, is_test):
+    if is_test:
+        return None
+    folder = above(path, target)
+    if folder:
+        return f"{target} lies above {path}: the floors of {folder} are {', '.join(FLOORS[folder])}, from the ground up"
     rule = folder_rule(path)
-    if rule is None or within(target, rule) or is_test:
+    if rule is None or within(target, rule) or within(target, floored(rule)):
         return None
     # A header beside the file is its own folder's, whatever the rule for the parent.
     if target.rsplit("/", 1)[0] == path.rsplit("/", 1)[0]:

@@ -11,8 +11,8 @@ import sys
 import tree
 
 PAGES = {"docs/log-messages.md": (), "service/systemd/pace.catalog": ("catalogue",)}
-TABLES = ("base/daemon_events.h", "base/training_events.h", "base/controller_events.h")
-LIST = "base/log_events.h"
+TABLES = ("base/log/daemon_events.h", "base/log/training_events.h", "base/log/controller_events.h")
+LIST = "base/log/log_events.h"
 PROGRAMS = ("base/", "daemon/", "service/controller/")
 # Where the core of the controller notes an event by its text.
 NOTING = "service/controller/"

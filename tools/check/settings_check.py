@@ -33,7 +33,7 @@ def unread(names, texts):
 
 
 # Where settings become fields of a program's configuration, and the folder whose files use it.
-FILLERS = {"daemon/config.cpp": "daemon/", "service/controller/shell/controller_settings.cpp": "service/controller/shell/"}
+FILLERS = {"daemon/config.cpp": "daemon/", "service/controller/shell/settings/controller_settings.cpp": "service/controller/shell/"}
 FILLED = re.compile(r"\b\w+\.(\w+)\s*=(?!=)[^;=]*(?:settings\.|\bms\()")
 
 

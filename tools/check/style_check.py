@@ -14,7 +14,7 @@ WHOLE_FILE_EXEMPT = {
     "capi/pace.h": {"length", "guard"},  # the one public header: kept in one piece, C guards
     "LICENSE": {"length"},
     "bindings/python/pace/_abi.py": {"length"},  # written by generate.py
-    "tests/cluster/trainer_steps.cpp": {"sleep"},  # the work of a step, simulated
+    "tests/cluster/trainers/trainer_steps.cpp": {"sleep"},  # the work of a step, simulated
     "tests/storms/trainer.cpp": {"sleep"},  # as well
     "tests/boot/trainer.c": {"sleep"},  # as well
     "bench/loopback/loopback_worker.cpp": {"sleep"},  # as well
@@ -22,7 +22,7 @@ WHOLE_FILE_EXEMPT = {
     "tests/abi/header.h": {"guard"},  # what a C compiler makes of pace.h
     "packaging/deb/debian/rules": {"tab"},  # make wants them
     # Pure: reads the text of endpoints, and binds none.
-    "service/controller/shell/listen_policy_test.cpp": {"fixed-port"},
+    "service/controller/shell/settings/listen_policy_test.cpp": {"fixed-port"},
 }
 
 CODE_SUFFIXES = tree.CPP_SUFFIXES | {".py", ".cmake", ".fbs"}

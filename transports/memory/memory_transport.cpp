@@ -157,7 +157,7 @@ void MemoryTransport::ping(PeerId peer) {
 }
 
 base::TimePoint MemoryTransport::heard(PeerId peer) const {
-    return peer < peers_.size() ? peers_[peer].heard : base::TimePoint{};
+    return peer < peers_.size() && peers_[peer].answered ? peers_[peer].heard : base::TimePoint{};
 }
 
 void MemoryTransport::say(PeerId peer, MemoryMessage::Kind kind) {
@@ -306,6 +306,7 @@ bool MemoryTransport::deliver_next(uint64_t sequence_end) {
 
 void MemoryTransport::take_in(PeerId peer, MemoryMessage message) {
     peers_[peer].heard = base::now();
+    if (message.kind == MemoryMessage::Kind::pong) peers_[peer].answered = true;
     if (message.kind == MemoryMessage::Kind::ping) say(peer, MemoryMessage::Kind::pong);
     if (message.kind != MemoryMessage::Kind::message) return;
     if (message.send != nullptr && message.send->owner == nullptr)

@@ -57,6 +57,7 @@ class MemoryTransport final : public Transport {
         uint64_t doomed_at = std::numeric_limits<uint64_t>::max();
         bool gone = false;  // lost or disconnected
         base::TimePoint heard{};
+        bool answered = false;  // a ping
         std::vector<std::shared_ptr<MemorySend>> sends;
     };
 

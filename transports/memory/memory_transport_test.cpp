@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "transports/conformance.h"
 
 namespace pace::transports {

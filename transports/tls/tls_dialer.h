@@ -12,12 +12,12 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "transports/tls/key_ring.h"
-#include "transports/tls/readiness.h"
-#include "transports/tls/sockets.h"
-#include "transports/tls/tls_context.h"
-#include "transports/tls/tls_links.h"
-#include "transports/tls/tls_options.h"
+#include "transports/tls/links/tls_links.h"
+#include "transports/tls/session/key_ring.h"
+#include "transports/tls/session/tls_context.h"
+#include "transports/tls/wire/readiness.h"
+#include "transports/tls/wire/sockets.h"
+#include "transports/tls/wire/tls_options.h"
 
 namespace pace::transports::tls {
 

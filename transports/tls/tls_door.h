@@ -18,12 +18,12 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "transports/tls/frames.h"
-#include "transports/tls/readiness.h"
-#include "transports/tls/sockets.h"
+#include "transports/tls/session/tls_context.h"
 #include "transports/tls/stranger_reports.h"
-#include "transports/tls/tls_context.h"
-#include "transports/tls/tls_options.h"
+#include "transports/tls/wire/frames.h"
+#include "transports/tls/wire/readiness.h"
+#include "transports/tls/wire/sockets.h"
+#include "transports/tls/wire/tls_options.h"
 
 namespace pace::transports::tls {
 

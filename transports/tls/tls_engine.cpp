@@ -97,7 +97,9 @@ void TlsEngine::ping(PeerId peer) {
 }
 
 base::TimePoint TlsEngine::heard(PeerId peer) const {
-    return links_.gone(peer) ? base::TimePoint{} : links_.link(peer).heard;
+    if (links_.gone(peer)) return {};
+    const TlsLink& link = links_.link(peer);
+    return link.out.state == WayOut::State::open ? link.heard : base::TimePoint{};
 }
 
 void TlsEngine::set_peer_lost_handler(PeerLostHandler handler) {

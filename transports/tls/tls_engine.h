@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "transports/completion_queue.h"
-#include "transports/tls/key_ring.h"
-#include "transports/tls/readiness.h"
+#include "transports/tls/links/tls_inbox.h"
+#include "transports/tls/links/tls_links.h"
+#include "transports/tls/links/tls_outbox.h"
+#include "transports/tls/links/tls_reader.h"
+#include "transports/tls/session/key_ring.h"
+#include "transports/tls/session/tls_context.h"
 #include "transports/tls/stranger_reports.h"
-#include "transports/tls/tls_context.h"
 #include "transports/tls/tls_dialer.h"
 #include "transports/tls/tls_door.h"
-#include "transports/tls/tls_inbox.h"
-#include "transports/tls/tls_links.h"
-#include "transports/tls/tls_outbox.h"
-#include "transports/tls/tls_reader.h"
 #include "transports/tls/tls_transport.h"
+#include "transports/tls/wire/readiness.h"
 
 namespace pace::transports::tls {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/random.h"
-#include "transports/tls/sockets.h"
 #include "transports/tls/tls_engine.h"
+#include "transports/tls/wire/sockets.h"
 
 namespace pace::transports {
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "transports/pair_key.h"
-#include "transports/tls/tls_options.h"
+#include "transports/tls/wire/tls_options.h"
 #include "transports/transport.h"
 
 namespace pace::transports {

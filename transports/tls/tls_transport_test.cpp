@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "transports/conformance.h"
-#include "transports/tls/sockets.h"
 #include "transports/tls/testing/nodes.h"
+#include "transports/tls/wire/sockets.h"
 
 PACE_INSTANTIATE_CONFORMANCE(Tls, pace::transports::tls::testing::Fabric);
 
@@ -190,6 +190,14 @@ TEST(TlsTransport, ReachesAPeerAtItsSecondEndpointIfNobodyListensAtTheFirst) {
 }
 
 TEST(TlsTransport, LosesAPeerThatTakesNothingForTooLongAndDisturbsNoOther) {
+    // The transports end what is under way when they go, so they go before what that writes.
+    const std::vector<std::byte> sent(50'000'000);
+    std::vector<std::byte> received(sent.size());
+    std::vector<std::byte> small(1000);
+    std::string lost;
+    bool failed = false;
+    bool ended = true;
+    uint64_t exchange = 1;
     TlsOptions options;
     options.unmoved_max = std::chrono::milliseconds(400);
     const auto node = make_node(options);
@@ -197,22 +205,15 @@ TEST(TlsTransport, LosesAPeerThatTakesNothingForTooLongAndDisturbsNoOther) {
     const auto other = make_node();
     share(*node, *frozen, random_key());
     share(*node, *other, random_key());
-    std::string lost;
     node->set_peer_lost_handler([&](PeerId, const base::Error& error) { lost = error.message; });
     const PeerId to_frozen = *node->connect(frozen->address());
     const PeerId to_other = *node->connect(other->address());
     const PeerId back = *other->connect(node->address());
-    const std::vector<std::byte> sent(50'000'000);
-    std::vector<std::byte> received(sent.size());
-    bool failed = false;
     node->send(to_frozen, {1, 0, 0}, sent, [&](const base::Result<>& result) { failed = !result; });
     frozen->receive(*frozen->connect(node->address()), {1, 0, 0}, received, {});
     // The peer freezes when it has asked for the bytes.
     ASSERT_TRUE(await({node.get(), frozen.get()},
                       [&] { return node->heard(to_frozen) != base::TimePoint{}; }));
-    uint64_t exchange = 1;
-    bool ended = true;
-    std::vector<std::byte> small(1000);
     ASSERT_TRUE(await({node.get(), other.get()}, [&] {
         if (ended) {
             ended = false;

@@ -122,7 +122,9 @@ void UcxEngine::ping(PeerId peer) {
 }
 
 base::TimePoint UcxEngine::heard(PeerId peer) const {
-    return peers_.gone(peer) ? base::TimePoint{} : peers_.link(peer).heard;
+    if (peers_.gone(peer)) return {};
+    const UcxPeers::Link& link = peers_.link(peer);
+    return link.answered ? link.heard : base::TimePoint{};
 }
 
 void UcxEngine::set_peer_lost_handler(PeerLostHandler handler) {

@@ -60,7 +60,10 @@ void UcxInbox::on_message(std::span<const std::byte> header_untrusted,
 
 void UcxInbox::on_message(const wire::Header& header, std::span<const std::byte> bytes_untrusted) {
     UcxPeers::Link* link = peers_.find(header.instance);
-    if (link != nullptr) link->heard = base::now();
+    if (link != nullptr) {
+        link->heard = base::now();
+        link->answered = link->answered || wire::is_answer(header.kind);
+    }
     if (link == nullptr) {
         if (!peers_.departed(header.instance)) strangers_.keep(header, bytes_untrusted);
     } else if (link->peer) {

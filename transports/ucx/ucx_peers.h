@@ -56,6 +56,7 @@ class UcxPeers {
         size_t unexpected_bytes = 0;
 
         base::TimePoint heard{};  // when the last message came
+        bool answered = false;    // a message has come that answers one of this instance
     };
 
     UcxPeers(UcxWorker& worker, const UcxOptions& options, uint64_t instance);

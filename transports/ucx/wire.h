@@ -33,6 +33,25 @@ enum class Kind : uint32_t {
     withdrawn,  // answers `accept` with ticket `argument`: the message is withdrawn
 };
 
+// Whether a message of this kind shows that the other instance has had a message of this one.
+constexpr bool is_answer(Kind kind) {
+    switch (kind) {
+        case Kind::hello:
+        case Kind::eager:
+        case Kind::offer:
+        case Kind::ping:
+            return false;
+        case Kind::accept:
+        case Kind::refuse:
+        case Kind::data:
+        case Kind::credit:
+        case Kind::pong:
+        case Kind::withdrawn:
+            return true;
+    }
+    return false;
+}
+
 // The number of bytes that an eager message counts for in the window of its receiver, beyond its
 // own bytes.
 inline constexpr uint64_t kEagerCharge = 128;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 namespace pace::daemon {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/attempt.h"
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/members/alike.h"
 
 namespace pace::daemon {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "daemon/families/rounds/top_k_options.h"
 #include "daemon/runtime/exchange_number.h"
 #include "daemon/runtime/mix.h"
-#include "daemon/sparse/cost_model.h"
+#include "daemon/sparse/algorithms/cost_model.h"
 
 namespace pace::daemon {
 

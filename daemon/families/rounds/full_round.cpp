@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/attempt.h"
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/families/rounds/round_plan.h"
 #include "daemon/members/alike.h"
 #include "daemon/members/call_text.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
-#include "base/training_events.h"
+#include "base/log/log.h"
+#include "base/log/training_events.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/members/handover_list.h"
 #include "daemon/runtime/exchange_number.h"

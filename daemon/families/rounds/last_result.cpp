@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/release_thread.h"
+#include "base/threads/release_thread.h"
 #include "daemon/families/rounds/round_plan.h"
 #include "daemon/families/rounds/told_round.h"
 

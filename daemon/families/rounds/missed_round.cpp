@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/families/rounds/round_plan.h"
 #include "daemon/families/rounds/told_round.h"
-#include "daemon/sparse/chosen.h"
+#include "daemon/sparse/residual/chosen.h"
 
 namespace pace::daemon {
 

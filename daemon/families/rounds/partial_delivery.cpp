@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/families/rounds/told_round.h"
 #include "daemon/members/call_text.h"
 #include "daemon/members/digest.h"

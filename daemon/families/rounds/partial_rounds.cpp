@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/exchange/exchange.h"
 #include "daemon/members/call_text.h"
 #include "daemon/runtime/exchange_number.h"

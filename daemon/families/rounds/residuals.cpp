@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/attempt.h"
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/gpu/device_gradient.h"
 #include "daemon/members/model_range.h"
 #include "daemon/runtime/mix.h"

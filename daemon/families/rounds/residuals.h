@@ -15,12 +15,12 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 #include "daemon/families/rounds/handover.h"
 #include "daemon/families/rounds/round_port.h"
 #include "daemon/kernels/strand.h"
 #include "daemon/members/job_state.h"
-#include "daemon/sparse/sparse_state.h"
+#include "daemon/sparse/residual/sparse_state.h"
 
 namespace pace::daemon {
 

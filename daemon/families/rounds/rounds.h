@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "base/timer.h"
+#include "base/loop/timer.h"
 #include "daemon/families/rounds/compression.h"
 #include "daemon/families/rounds/full_round.h"
 #include "daemon/families/rounds/last_result.h"

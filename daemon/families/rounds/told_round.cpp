@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "daemon/collectives/layout.h"
+#include "daemon/collectives/layout/layout.h"
 
 namespace pace::daemon {
 

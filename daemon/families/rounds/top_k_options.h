@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "daemon/control/messages.h"
-#include "daemon/sparse/options.h"
+#include "daemon/sparse/wire/options.h"
 
 namespace pace::daemon {
 

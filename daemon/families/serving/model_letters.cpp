@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/control/controller.h"
 #include "daemon/members/paid_update.h"
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "base/scope.h"
+#include "base/loop/scope.h"
 #include "daemon/families/serving/pull.h"
 #include "daemon/families/serving/shard_host.h"
 #include "daemon/kernels/aside.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/release_thread.h"
-#include "base/training_events.h"
+#include "base/log/training_events.h"
+#include "base/threads/release_thread.h"
 #include "daemon/control/controller.h"
 #include "daemon/members/model_range.h"
 #include "daemon/members/paid_update.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/task.h"
-#include "daemon/collectives/communicator.h"
+#include "base/loop/task.h"
+#include "daemon/collectives/messages/communicator.h"
 #include "daemon/runtime/exchange_number.h"
 #include "daemon/runtime/memory_room.h"
 

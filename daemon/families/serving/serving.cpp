@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/control/controller.h"
 
 namespace pace::daemon {

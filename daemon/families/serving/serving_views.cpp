@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/each_once.h"
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/families/serving/serving.h"
 
 namespace pace::daemon {

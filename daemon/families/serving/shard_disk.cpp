@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/attempt.h"
-#include "base/training_events.h"
+#include "base/log/training_events.h"
 #include "daemon/server/letter.h"
 #include "daemon/server/packed_file.h"
 #include "protocol/options/names.h"

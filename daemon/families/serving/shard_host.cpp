@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/release_thread.h"
+#include "base/threads/release_thread.h"
 #include "daemon/runtime/memory_room.h"
 
 namespace pace::daemon {

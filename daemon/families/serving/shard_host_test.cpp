@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/event_loop.h"
-#include "base/release_thread.h"
+#include "base/loop/event_loop.h"
+#include "base/threads/release_thread.h"
 
 namespace pace::daemon {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/random.h"
 
 namespace pace::daemon {

@@ -2,7 +2,7 @@
 // know, and from nothing that is measured.
 #include "daemon/families/rounds/top_k_options.h"
 #include "daemon/jobs/tests/two_nodes_fixture.h"
-#include "daemon/sparse/cost_model.h"
+#include "daemon/sparse/algorithms/cost_model.h"
 
 namespace pace::daemon {
 namespace {

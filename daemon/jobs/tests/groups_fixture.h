@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/simulated_time.h"
+#include "base/simulation/simulated_time.h"
 #include "daemon/control/heard_controller.h"
 #include "daemon/jobs/tests/two_nodes_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/collectives/slots.h"
+#include "daemon/collectives/messages/slots.h"
 #include "daemon/jobs/tests/other_node_fixture.h"
 #include "daemon/members/handover_list.h"
 #include "daemon/members/silent_job.h"

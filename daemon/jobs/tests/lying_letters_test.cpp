@@ -7,7 +7,7 @@
 #include "daemon/jobs/tests/served_job_fixture.h"
 #include "daemon/runtime/exchange_number.h"
 #include "daemon/server/checkpoint_folder.h"
-#include "daemon/server/test_folder.h"
+#include "daemon/server/tests/test_folder.h"
 
 namespace pace::daemon {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/collectives/slots.h"
+#include "daemon/collectives/messages/slots.h"
 #include "daemon/jobs/tests/two_nodes_fixture.h"
 #include "daemon/runtime/exchange_number.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/jobs/tests/missed_rounds_fixture.h"
-#include "daemon/sparse/chosen.h"
+#include "daemon/sparse/residual/chosen.h"
 
 namespace pace::daemon {
 namespace {

@@ -12,7 +12,7 @@
 #include "daemon/families/serving/shard_disk.h"
 #include "daemon/jobs/tests/job_fixture.h"
 #include "daemon/server/checkpoint_folder.h"
-#include "daemon/server/test_folder.h"
+#include "daemon/server/tests/test_folder.h"
 
 namespace pace::daemon {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "daemon/jobs/tests/served_job_fixture.h"
 #include "daemon/server/checkpoint_folder.h"
-#include "daemon/server/test_folder.h"
+#include "daemon/server/tests/test_folder.h"
 
 namespace pace::daemon {
 namespace {

@@ -81,11 +81,11 @@ void convert_types(const pace_device_convert& convert, Queue& queue) {
     if constexpr (std::is_same_v<From, To>)
         queue.copy(out, in, convert.count * sizeof(*out));
     else if (packing.width == 1)
-        queue.run(convert_kernel<From, To, 1, kPacksAlone>, packing.blocks(kPacksAlone),
-                  kBlockThreads, packing, in, out);
+        queue.run<convert_kernel<From, To, 1, kPacksAlone>>(packing.blocks(kPacksAlone),
+                                                            kBlockThreads, packing, in, out);
     else
-        queue.run(convert_kernel<From, To, kWidth, kPacks>, packing.blocks(kPacks), kBlockThreads,
-                  packing, in, out);
+        queue.run<convert_kernel<From, To, kWidth, kPacks>>(packing.blocks(kPacks), kBlockThreads,
+                                                            packing, in, out);
 }
 
 template <typename From>

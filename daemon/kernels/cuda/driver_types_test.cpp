@@ -1,12 +1,12 @@
-// Driver type tests: compare base/cuda_driver.h with the driver's own header and the names in its
-// library.
+// Driver type tests: compare base/cuda/cuda_driver.h with the driver's own header and the names in
+// its library.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 
 namespace pace::kernels::cuda {
 namespace {
@@ -39,6 +39,12 @@ static_assert(ours::kSuccess == CUDA_SUCCESS);
 static_assert(ours::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(ours::kNoDevice == CUDA_ERROR_NO_DEVICE);
 static_assert(ours::kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(ours::kCaptureUnsupported == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+static_assert(ours::kCaptureInvalidated == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+static_assert(ours::kCaptureImplicit == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+static_assert(ours::kCaptureNone == CU_STREAM_CAPTURE_STATUS_NONE);
+static_assert(ours::kCaptureGlobal == CU_STREAM_CAPTURE_MODE_GLOBAL);
+static_assert(ours::kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(ours::kAllocationPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(ours::kHandleFd == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 static_assert(ours::kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
@@ -49,6 +55,10 @@ static_assert(ours::kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(ours::kEventInterprocess == CU_EVENT_INTERPROCESS);
 static_assert(ours::kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE);
 static_assert(ours::kIpcLazyPeerAccess == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+static_assert(ours::kAttributeComputeMode == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+static_assert(ours::kComputeModeProhibited == CU_COMPUTEMODE_PROHIBITED);
+static_assert(ours::kComputeModeExclusive == CU_COMPUTEMODE_EXCLUSIVE_PROCESS);
+static_assert(ours::kIllegalAddress == CUDA_ERROR_ILLEGAL_ADDRESS);
 static_assert(ours::kAttributeMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(ours::kAttributeMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(ours::kAttributeVirtualMemory ==

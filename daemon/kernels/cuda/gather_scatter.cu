@@ -43,9 +43,10 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <typename Element>
 int scatter_as(const pace_device_scatter& scatter, void* stream) {
     Queue queue(stream);
-    queue.run(scatter_kernel<Element>, divide_up(scatter.count, kBlockThreads), kBlockThreads,
-              scatter.count, scatter.length, scatter.indices,
-              static_cast<const Element*>(scatter.values), static_cast<Element*>(scatter.out));
+    queue.run<scatter_kernel<Element>>(divide_up(scatter.count, kBlockThreads), kBlockThreads,
+                                       scatter.count, scatter.length, scatter.indices,
+                                       static_cast<const Element*>(scatter.values),
+                                       static_cast<Element*>(scatter.out));
     return queue.error();
 }
 
@@ -58,8 +59,9 @@ int gather(const pace_device_gather* gather, void* stream) {
     if (gather->indices == nullptr || gather->in == nullptr || gather->values == nullptr)
         return cudaErrorInvalidValue;
     Queue queue(stream);
-    queue.run(gather_kernel, divide_up(gather->count, kBlockThreads * kEach), kBlockThreads,
-              gather->count, gather->length, gather->indices, gather->in, gather->values);
+    queue.run<gather_kernel>(divide_up(gather->count, kBlockThreads * kEach), kBlockThreads,
+                             gather->count, gather->length, gather->indices, gather->in,
+                             gather->values);
     return queue.error();
 }
 

@@ -17,14 +17,28 @@ __host__ __device__ constexpr uint64_t divide_up(uint64_t dividend, uint64_t div
     return dividend / divisor + (dividend % divisor != 0 ? 1 : 0);
 }
 
+// Every kernel that the plug-in launches. An entry makes itself known when the plug-in is opened.
+struct LaunchedKernel {
+    explicit LaunchedKernel(const void* kernel) : address(kernel), next(first) { first = this; }
+
+    const void* address;
+    const LaunchedKernel* next;
+    inline static const LaunchedKernel* first = nullptr;
+};
+
+template <auto kKernel>
+struct Launched {
+    inline static const LaunchedKernel entry{reinterpret_cast<const void*>(kKernel)};
+};
+
 class Queue {
   public:
     explicit Queue(void* stream) : stream_(static_cast<cudaStream_t>(stream)) {}
 
     // Does nothing after an error. `blocks` must be greater than 0.
-    template <typename... Parameters, typename... Arguments>
-    void run(void (*kernel)(Parameters...), uint64_t blocks, unsigned threads,
-             Arguments&&... arguments) {
+    template <auto kKernel, typename... Arguments>
+    void run(uint64_t blocks, unsigned threads, Arguments&&... arguments) {
+        (void)&Launched<kKernel>::entry;
         // The limit of a grid's first dimension.
         constexpr uint64_t kBlocksMax = 0x7FFFFFFFU;
         if (error_ == cudaSuccess && blocks > kBlocksMax) error_ = cudaErrorInvalidConfiguration;
@@ -33,7 +47,7 @@ class Queue {
         config.gridDim = dim3(static_cast<unsigned>(blocks));
         config.blockDim = dim3(threads);
         config.stream = stream_;
-        error_ = cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+        error_ = cudaLaunchKernelEx(&config, kKernel, std::forward<Arguments>(arguments)...);
     }
 
     void zero(void* memory, size_t bytes) {

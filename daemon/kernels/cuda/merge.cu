@@ -236,10 +236,10 @@ int merge(const pace_device_merge* lists, void* stream) {
         lists->a_count,  lists->b_count,     lists->a_indices,  lists->a_values,  lists->b_indices,
         lists->b_values, lists->out_indices, lists->out_values, lists->out_count, tiles,
         numbers,         numbers + tiles + 1};
-    queue.run(find_begins, divide_up(tiles + 1, kBlockThreads), kBlockThreads, merge);
-    queue.run(count_tiles, tiles, kBlockThreads, merge);
-    queue.run(place_tiles, 1, kScanThreads, merge);
-    queue.run(write_tiles, tiles, kBlockThreads, merge);
+    queue.run<find_begins>(divide_up(tiles + 1, kBlockThreads), kBlockThreads, merge);
+    queue.run<count_tiles>(tiles, kBlockThreads, merge);
+    queue.run<place_tiles>(1, kScanThreads, merge);
+    queue.run<write_tiles>(tiles, kBlockThreads, merge);
     return queue.error();
 }
 

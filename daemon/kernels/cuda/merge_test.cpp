@@ -5,7 +5,7 @@
 
 #include "daemon/kernels/cuda/test_device.h"
 #include "daemon/kernels/cuda/test_elements.h"
-#include "daemon/sparse/entries.h"
+#include "daemon/sparse/wire/entries.h"
 
 namespace pace::kernels::cuda {
 namespace {

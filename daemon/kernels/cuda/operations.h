@@ -20,7 +20,4 @@ int scatter_add(const pace_device_scatter_add* add, void* stream);
 int gather(const pace_device_gather* gather, void* stream);
 int scatter(const pace_device_scatter* scatter, void* stream);
 
-// Returns 0 if these kernels have machine code for the current device.
-int check_machine_code();
-
 }  // namespace pace::kernels::cuda

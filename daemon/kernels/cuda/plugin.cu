@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include "daemon/kernels/cuda/launch.cuh"
 #include "daemon/kernels/cuda/operations.h"
 
 namespace pace::kernels::cuda {
@@ -14,14 +15,25 @@ namespace plugin_parts {
 constexpr const char* kName =
     "CUDA " PACE_TEXT(__CUDACC_VER_MAJOR__) "." PACE_TEXT(__CUDACC_VER_MINOR__);
 
+// CUDA would load a kernel at its first launch, and that may wait for all work of the context. All
+// are loaded here instead.
+// https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#lazy-loading
+cudaError_t load_kernels() {
+    for (const auto* kernel = LaunchedKernel::first; kernel != nullptr; kernel = kernel->next) {
+        cudaFuncAttributes attributes;
+        const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel->address);
+        if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+}
+
 int check(int device) {
     int current = -1;
-    const cudaError_t error = cudaGetDevice(&current);
+    cudaError_t error = cudaGetDevice(&current);
+    if (error == cudaSuccess) error = current == device ? load_kernels() : cudaErrorInvalidDevice;
     // The error is returned here. This clears it for the next call.
     (void)cudaGetLastError();
-    if (error != cudaSuccess) return error;
-    if (current != device) return cudaErrorInvalidDevice;
-    return check_machine_code();
+    return error;
 }
 
 const char* error_text(int error) {

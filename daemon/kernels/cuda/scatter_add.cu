@@ -63,9 +63,9 @@ int scatter_add(const pace_device_scatter_add* add, void* stream) {
     if (add->values == nullptr || add->out == nullptr) return cudaErrorInvalidValue;
     if (add->indices == nullptr) return add_dense(*add, stream);
     Queue queue(stream);
-    queue.run(scatter_add_kernel, divide_up(add->count, kBlockThreads * kEach), kBlockThreads,
-              add->count, add->length, add->indices, add->values, static_cast<float>(add->rate),
-              add->out);
+    queue.run<scatter_add_kernel>(divide_up(add->count, kBlockThreads * kEach), kBlockThreads,
+                                  add->count, add->length, add->indices, add->values,
+                                  static_cast<float>(add->rate), add->out);
     return queue.error();
 }
 

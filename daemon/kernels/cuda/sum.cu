@@ -79,15 +79,15 @@ template <typename Type, int kInputs>
 void queue_packs(const Sum<Type>& sum, Queue& queue) {
     constexpr int kWidth = kPackBytes / sizeof(typename Type::Element);
     constexpr int kPacks = packs_of(kInputs);
-    queue.run(sum_kernel<Type, kInputs, kWidth, kPacks>, sum.packing.blocks(kPacks), kBlockThreads,
-              sum);
+    queue.run<sum_kernel<Type, kInputs, kWidth, kPacks>>(sum.packing.blocks(kPacks), kBlockThreads,
+                                                         sum);
 }
 
 template <typename Type>
 void queue_sum(const Sum<Type>& sum, Queue& queue) {
     if (sum.packing.width == 1)
-        return queue.run(sum_kernel<Type, 0, 1, kPacksAlone>, sum.packing.blocks(kPacksAlone),
-                         kBlockThreads, sum);
+        return queue.run<sum_kernel<Type, 0, 1, kPacksAlone>>(sum.packing.blocks(kPacksAlone),
+                                                              kBlockThreads, sum);
     switch (sum.input_count) {
         case 1:
             return queue_packs<Type, 1>(sum, queue);
@@ -194,13 +194,5 @@ int sum(const pace_device_sum* sum, void* stream) {
 }
 
 // All kernels are compiled for the same architectures, so checking one is enough.
-int check_machine_code() {
-    cudaFuncAttributes attributes;
-    const auto* kernel = reinterpret_cast<const void*>(&sum_kernel<F32, 0, 1, kPacksAlone>);
-    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
-    // The error is returned here. This clears it for the next call.
-    (void)cudaGetLastError();
-    return error;
-}
 
 }  // namespace pace::kernels::cuda

@@ -1,12 +1,13 @@
-// top_k: finds the k elements of greatest magnitude exactly, in the order of daemon/sparse/top_k.h.
+// top_k: finds the k elements of greatest magnitude exactly, in the order of
+// daemon/sparse/residual/top_k.h.
 //
-// As in daemon/sparse/top_k.h, the search takes a little more than one pass over the vector. A
-// sample gives a magnitude that somewhat more than k elements reach. One pass marks and collects
-// these elements. A radix selection among these few elements finds the exact cut. The sample may
-// mislead, or there may be no room for the collected elements because much of the vector is equal.
-// Then the radix selection processes the whole vector instead. This takes five more passes and
-// gives the same result. The host does not wait for this decision. Later steps read it on the
-// device.
+// As in daemon/sparse/residual/top_k.h, the search takes a little more than one pass over the
+// vector. A sample gives a magnitude that somewhat more than k elements reach. One pass marks and
+// collects these elements. A radix selection among these few elements finds the exact cut. The
+// sample may mislead, or there may be no room for the collected elements because much of the vector
+// is equal. Then the radix selection processes the whole vector instead. This takes five more
+// passes and gives the same result. The host does not wait for this decision. Later steps read it
+// on the device.
 #include <cmath>
 
 #include "daemon/kernels/cuda/compaction.cuh"
@@ -100,15 +101,15 @@ Selection selection_of(const pace_device_top_k& top_k, const Workspace& parts) {
 
 template <unsigned kIndex>
 void queue_digit(const Selection& selection, uint64_t blocks, Queue& queue) {
-    queue.run(count_digit<kIndex>, blocks, kBlockThreads, selection);
-    queue.run(choose_digit<kIndex>, 1, kScanThreads, selection);
+    queue.run<count_digit<kIndex>>(blocks, kBlockThreads, selection);
+    queue.run<choose_digit<kIndex>>(1, kScanThreads, selection);
 }
 
 template <Stage kStage>
 void queue_compaction(const Selection& selection, uint64_t blocks, Queue& queue) {
-    queue.run(mark<kStage>, blocks, kBlockThreads, selection);
-    queue.run(place_tiles<kStage>, 1, kScanThreads, selection);
-    queue.run(gather<kStage>, blocks, kBlockThreads, selection);
+    queue.run<mark<kStage>>(blocks, kBlockThreads, selection);
+    queue.run<place_tiles<kStage>>(1, kScanThreads, selection);
+    queue.run<gather<kStage>>(blocks, kBlockThreads, selection);
 }
 
 void queue_selection(const Selection& selection, Queue& queue) {
@@ -117,8 +118,8 @@ void queue_selection(const Selection& selection, Queue& queue) {
     const uint64_t sample_blocks =
         divide_up(selection.sample_lines, uint64_t{kWarps} * kSampleLinesAtOnce);
     queue.zero(selection.state, sizeof(State));
-    queue.run(count_sample, sample_blocks, kBlockThreads, selection);
-    queue.run(choose_narrow_cut, 1, kScanThreads, selection);
+    queue.run<count_sample>(sample_blocks, kBlockThreads, selection);
+    queue.run<choose_narrow_cut>(1, kScanThreads, selection);
     queue_compaction<Stage::narrow>(selection, blocks, queue);
     queue_digit<0>(selection, blocks, queue);
     queue_digit<1>(selection, blocks, queue);

@@ -1,6 +1,6 @@
 // Top-k tests: compare the selection of the device with sparse::top_k. The indices and the bits
 // must be the same.
-#include "daemon/sparse/top_k.h"
+#include "daemon/sparse/residual/top_k.h"
 
 #include <limits>
 #include <optional>

@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "base/background_thread.h"
-#include "base/event_loop.h"
-#include "base/scope.h"
+#include "base/loop/event_loop.h"
+#include "base/loop/scope.h"
+#include "base/threads/background_thread.h"
 #include "service/controller/keys/allowed_keys.h"
 
 namespace pace::controller {

@@ -6,19 +6,19 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/controller_events.h"
+#include "base/log/controller_events.h"
 #include "base/random.h"
 #include "protocol/control_codec.h"
 #include "service/controller/core/status/status.h"
 #include "service/controller/shell/awake_clock.h"
-#include "service/controller/shell/dispatcher.h"
-#include "service/controller/shell/door.h"
-#include "service/controller/shell/events_json.h"
-#include "service/controller/shell/journal.h"
-#include "service/controller/shell/journal_watch.h"
-#include "service/controller/shell/listen_policy.h"
-#include "service/controller/shell/note_log.h"
-#include "service/controller/shell/status_json.h"
+#include "service/controller/shell/dispatch/dispatcher.h"
+#include "service/controller/shell/door/door.h"
+#include "service/controller/shell/journal/journal.h"
+#include "service/controller/shell/journal/journal_watch.h"
+#include "service/controller/shell/journal/note_log.h"
+#include "service/controller/shell/settings/listen_policy.h"
+#include "service/controller/shell/status/events_json.h"
+#include "service/controller/shell/status/status_json.h"
 #include "service/controller/zmq/endpoint.h"
 #include "service/controller/zmq/socket.h"
 

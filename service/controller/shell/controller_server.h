@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
-#include "service/controller/shell/controller_config.h"
+#include "service/controller/shell/settings/controller_config.h"
 #include "service/controller/zmq/context.h"
 
 namespace pace::controller {

@@ -9,13 +9,13 @@
 #include <cstdio>
 #include <string>
 
-#include "base/event_loop.h"
-#include "base/log.h"
-#include "base/log_events.h"
+#include "base/log/log.h"
+#include "base/log/log_events.h"
+#include "base/loop/event_loop.h"
 #include "base/unique_fd.h"
 #include "service/controller/shell/controller_server.h"
-#include "service/controller/shell/controller_settings.h"
 #include "service/controller/shell/service_manager.h"
+#include "service/controller/shell/settings/controller_settings.h"
 #include "service/controller/web/web.h"
 #include "service/http/serve.h"
 #include "settings/log_level.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 
 namespace pace::controller {
 

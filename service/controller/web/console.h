@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "service/controller/shell/controller_server.h"
 #include "service/http/routes.h"

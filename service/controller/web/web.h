@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/event_loop.h"
+#include "base/loop/event_loop.h"
 #include "base/result.h"
 #include "service/controller/shell/controller_server.h"
 #include "service/controller/web/console.h"

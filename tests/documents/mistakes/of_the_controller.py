@@ -37,9 +37,9 @@ def create(job):
 # Nobody is there.
 
 
-@makes("the controller does not answer")
+@makes("nothing listens on port … of …")
 def a_controller_that_ends_again_and_again(scene, quotation):
-    """What the daemon's log has said a short time ago, `pacectl` is not told."""
+    """`pacectl` is told what the daemon's log has said a short time ago, and does not repeat."""
     controller = scene.start_controller()
     endpoint = controller.endpoint
     controller.kill()

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "transports/tls/sockets.h"
 #include "transports/tls/testing/nodes.h"
 #include "transports/tls/testing/raw_client.h"
+#include "transports/tls/wire/sockets.h"
 
 namespace pace::transports::tls {
 namespace {

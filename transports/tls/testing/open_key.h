@@ -2,8 +2,8 @@
 // everybody who sees both addresses knows it.
 #pragma once
 
-#include "transports/tls/tls_address.h"
 #include "transports/tls/tls_transport.h"
+#include "transports/tls/wire/tls_address.h"
 
 namespace pace::transports::tls::testing {
 

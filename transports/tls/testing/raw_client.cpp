@@ -9,7 +9,7 @@
 
 #include <openssl/err.h>
 
-#include "transports/tls/sockets.h"
+#include "transports/tls/wire/sockets.h"
 
 namespace pace::transports::tls::testing {
 

@@ -13,8 +13,8 @@
 
 #include "base/unique_fd.h"
 #include "transports/pair_key.h"
-#include "transports/tls/frames.h"
-#include "transports/tls/tls_address.h"
+#include "transports/tls/wire/frames.h"
+#include "transports/tls/wire/tls_address.h"
 #include "transports/transport.h"
 
 namespace pace::transports::tls::testing {

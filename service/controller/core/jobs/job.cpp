@@ -130,6 +130,7 @@ void Job::keep(const From<JobKept>& event, const Turn& turn) {
 bool Job::is_needed(const From<JobKept>& kept) const {
     if (attendance_.is_gathering() || view_wanted_ || views_.is_changing()) return true;
     if (owing_.contains(kept.node) || is_needed(kept.node)) return true;
+    if (std::ranges::binary_search(views_.holders(), kept.node)) return true;
     const auto is_there = [&kept](const Worker& worker) {
         return is_live(worker.state) && worker.node == kept.node;
     };

@@ -100,6 +100,7 @@ void Job::begin_view(const Turn& turn) {
         if (cluster_.nodes.is_attached(node)) nodes.push_back(node);
     };
     for (const Member& member : views_.view().members) add(member.node);
+    for (const NodeId node : views_.holders()) add(node);
     for (const NodeId node : owing_) add(node);
     if (server_) {
         for (const NodeId node : server_->hosts()) add(node);

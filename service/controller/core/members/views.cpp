@@ -36,6 +36,7 @@ void Views::begin(std::span<const NodeId> nodes, const Turn& turn) {
 bool Views::counts(const Answer& answer) const {
     const auto& members = view_.members;
     return members.empty() || answer.result_epoch >= view_.epoch ||
+           std::binary_search(holders_.begin(), holders_.end(), answer.node) ||
            std::any_of(members.begin(), members.end(),
                        [&](const Member& member) { return member.node == answer.node; });
 }
@@ -105,6 +106,19 @@ NodeId Views::first_awaited() const {
     return changing_ && it != answers_.end() ? it->node : 0;
 }
 
+// `commit` has the members' nodes so far.
+void Views::find_holders(const Answer& donor, const To<CommitView>& commit) {
+    holders_.clear();
+    const auto is_member = [&commit](NodeId node) {
+        return std::binary_search(commit.to.begin(), commit.to.end(), node);
+    };
+    if (std::ranges::none_of(commit.behind, is_member)) return;
+    for (const Answer& answer : answers_)
+        if (answer.completed == donor.completed && answer.result_epoch == donor.result_epoch &&
+            !is_member(answer.node))
+            holders_.push_back(answer.node);
+}
+
 To<CommitView> Views::commit(std::vector<Member> members, const std::vector<Adoption>& adoptions,
                              const std::set<NodeId>& left_out) {
     const Answer donor = find_donor(left_out);
@@ -119,6 +133,7 @@ To<CommitView> Views::commit(std::vector<Member> members, const std::vector<Adop
     changing_ = false;
     view_ = View{epoch_, donor.completed, std::move(members)};
     commit.to = nodes_of(view_.members);
+    find_holders(donor, commit);
     if (tells_leavers_ && !commit.to.empty()) {
         for (const Answer& answer : answers_)
             if (!std::binary_search(commit.to.begin(), commit.to.end(), answer.node))

@@ -5,8 +5,9 @@
 // committed there. When all have answered, C is the highest number. A node that has the result of
 // the last round is the donor, and the new view continues from round C. So a round that some member
 // has completed is completed by all that took part in it, and a round that nobody has completed is
-// repeated. If a node is lost meanwhile, the change restarts under a higher epoch. Answers of other
-// epochs are ignored, so that two views never mix.
+// repeated. As long as a member may lack the last round's result, nodes that have it are told to
+// prepare even if their own members have left. If a node is lost meanwhile, the change restarts
+// under a higher epoch. Answers of other epochs are ignored, so that two views never mix.
 //
 // A node may have missed a view or two (a restarted controller did not wait for it), and have begun
 // the same round over an older view. Then its contribution is not in the result, and the result is
@@ -64,6 +65,10 @@ class Views {
     bool covers(NodeId node) const;
     void on_prepared(const From<ViewPrepared>& event);
 
+    // Nodes outside the view that have the result of the round before it, which a member's node
+    // lacked when the view was committed. In order.
+    const std::vector<NodeId>& holders() const { return holders_; }
+
     // Whether the present change needs no further answer.
     bool is_prepared() const { return changing_ && awaited_ == 0; }
 
@@ -96,6 +101,7 @@ class Views {
     };
     size_t index_of(NodeId node) const;  // in answers_; its size if not covered
     bool counts(const Answer& answer) const;
+    void find_holders(const Answer& donor, const To<CommitView>& commit);
     Answer find_donor(const std::set<NodeId>& left_out) const;
     static bool is_behind(const Answer& answer, const Answer& donor);
     std::vector<NodeId> behind(const Answer& donor) const;
@@ -110,6 +116,7 @@ class Views {
     TimePoint since_{};
     std::vector<Answer> answers_;  // sorted by node
     size_t awaited_ = 0;
+    std::vector<NodeId> holders_;
     std::set<Rank> without_model_;
 };
 

@@ -176,6 +176,57 @@ TEST_F(CoreViewsTest, TellADonorThatHasLeftSoThatItGivesTheLastRound) {
     EXPECT_EQ(ranks_of(views[0]), (Ranks{0, 1}));
 }
 
+// All but the slowest worker have left after the last round. The view changes once more before the
+// slowest one's node has fetched the result.
+TEST_F(CoreViewsTest, AskNodesThatHaveLeftAsLongAsTheirResultIsMissing) {
+    const auto nodes = start(reducing(4));
+    const uint64_t token = sent<JoinAccepted>()[0].token;
+    answer_views(false);
+    for (const Rank rank : {1U, 2U}) send(from(nodes[rank], WorkerLeave{1, rank, true}));
+    const auto keeps = [&](NodeId node) { send(from(node, JobKept{1, token, false, false})); };
+    for (uint64_t epoch = 2; epoch <= 3; ++epoch) {
+        clear();
+        answer(nodes[0], epoch, 6);
+        answer(nodes[1], epoch, 7);
+        answer(nodes[2], epoch, 7);
+        answer(nodes[3], epoch, 6);
+        const auto views = take<CommitView>();
+        ASSERT_EQ(views.size(), 1U);
+        EXPECT_EQ(views[0].donor, nodes[1]);
+        EXPECT_EQ(views[0].behind, (std::vector<NodeId>{nodes[0], nodes[3]}));
+        for (const Rank rank : {1U, 2U}) keeps(nodes[rank]);
+        EXPECT_TRUE(take<PartEnded>().empty());
+        if (epoch == 2) send(from(nodes[3], Stalled{1, {}}));
+    }
+    // All have the result now.
+    send(from(nodes[3], WorkerLeave{1, 3, true}));
+    EXPECT_EQ(take<PrepareView>().size(), 4U);
+    for (const NodeId node : nodes) answer(node, 4, 7);
+    EXPECT_TRUE(take<CommitView>().at(0).behind.empty());
+    keeps(nodes[1]);
+    EXPECT_EQ(take<PartEnded>().size(), 1U);
+    send(from(nodes[0], Stalled{1, {}}));
+    EXPECT_EQ(take<PrepareView>().size(), 1U);
+}
+
+TEST_F(CoreViewsTest, AskNodesThatHaveLeftNoMoreOnceNobodyIsLeftWhoLacksTheirResult) {
+    const auto nodes = start(reducing(3));
+    answer_views(false);
+    send(from(nodes[1], WorkerLeave{1, 1, true}));
+    answer(nodes[0], 2, 6);
+    answer(nodes[1], 2, 7);
+    answer(nodes[2], 2, 7);
+    clear();
+    send(from(nodes[0], WorkerLeave{1, 0, false}));
+    EXPECT_EQ(take<PrepareView>().size(), 3U);
+    answer(nodes[0], 3, 6);
+    answer(nodes[1], 3, 7);
+    answer(nodes[2], 3, 7);
+    clear();
+    send(from(nodes[2], Stalled{1, {}}));
+    EXPECT_EQ(take<PrepareView>().size(), 1U);
+}
+
 // The top-k residuals of leaving nodes go to nodes that stay.
 TEST_F(CoreViewsTest, TellNodesThatTheyLackIfThoseMayOweSomething) {
     JobOptions options = reducing(3);

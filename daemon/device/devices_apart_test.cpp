@@ -1,0 +1,50 @@
+// Devices tests with settings of the simulated driver, which a process reads once.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "daemon/device/devices.h"
+#include "tests/simulated_gpu/simulated_gpu.h"
+#include "tests/simulated_gpu/tests/apart.h"
+
+namespace pace::device {
+namespace {
+
+// Returns why the only GPU cannot be opened; empty: it can.
+std::string refusal() {
+    const auto loop = base::EventLoop::create();
+    Devices devices(**loop, {.plugins = simulated_gpu::kPlugins});
+    devices.look();
+    const Facts facts = devices.list().front().facts;
+    const auto found = devices.find(facts.uuid);
+    const std::string refused = found ? "" : found.error().message;
+    EXPECT_EQ(facts.closed_by_mode, refused);
+    if (!found) {
+        EXPECT_EQ(found.error().kind, base::ErrorKind::not_found);
+        EXPECT_FALSE(devices.list().front().open);
+    }
+    return refused;
+}
+
+// The daemon must not take the GPU away from the only process that may use it.
+TEST(DevicesApart, AGpuThatItsModeClosesIsRefusedWithWhatToDo) {
+    const auto expect_words = [](const char* mode, const char* mps, const char* words) {
+        simulated_gpu::apart(
+            {{"PACE_SIMULATED_GPU_COMPUTE_MODE", mode}, {"PACE_SIMULATED_GPU_MPS", mps}}, [words] {
+                const std::string refused = refusal();
+                EXPECT_NE(refused.find(words), std::string::npos) << refused;
+                EXPECT_NE(refused.find("nvidia-smi -i GPU-"), std::string::npos) << refused;
+            });
+    };
+    expect_words("3", "0", "in the compute mode Exclusive_Process");
+    expect_words("2", "1", "in the compute mode Prohibited");
+}
+
+TEST(DevicesApart, AGpuThatMpsSharesIsOpened) {
+    simulated_gpu::apart(
+        {{"PACE_SIMULATED_GPU_COMPUTE_MODE", "3"}, {"PACE_SIMULATED_GPU_MPS", "1"}},
+        [] { EXPECT_EQ(refusal(), ""); });
+}
+
+}  // namespace
+}  // namespace pace::device

@@ -1,0 +1,71 @@
+// The driver's functions for host memory that devices copy from and to. Nothing is pinned. The
+// library only remembers registered memory.
+#include "tests/simulated_gpu/driver/host_memory.h"
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <mutex>
+
+#include "tests/simulated_gpu/driver/contexts.h"
+#include "tests/simulated_gpu/driver/driver.h"
+
+namespace pace::simulated_gpu {
+
+namespace {
+
+// The flags portable, device map, I/O memory and read only.
+constexpr unsigned kRegisterFlagsKnown = 0xF;
+
+struct HostRange {
+    size_t bytes = 0;
+    const Context* context = nullptr;
+};
+
+struct HostRanges {
+    std::mutex mutex;
+    std::map<uintptr_t, HostRange> by_start;
+};
+
+HostRanges& host_ranges() {
+    static HostRanges& all = *new HostRanges;
+    return all;
+}
+
+bool overlaps_one(uintptr_t start, size_t bytes) {
+    const auto& all = host_ranges().by_start;
+    const auto next = all.lower_bound(start + bytes);
+    if (next == all.begin()) return false;
+    const auto& [before, range] = *std::prev(next);
+    return before + range.bytes > start;
+}
+
+}  // namespace
+
+void forget_host_memory(const Context* context) {
+    const std::scoped_lock lock(host_ranges().mutex);
+    std::erase_if(host_ranges().by_start,
+                  [&](const auto& entry) { return entry.second.context == context; });
+}
+
+CUresult mem_host_register(void* memory, size_t bytes, unsigned flags) {
+    const Current current = current_context();
+    if (!current) return current.result;
+    if (memory == nullptr || bytes == 0 || (flags & ~kRegisterFlagsKnown) != 0)
+        return kInvalidValue;
+    const auto start = reinterpret_cast<uintptr_t>(memory);
+    const std::scoped_lock lock(host_ranges().mutex);
+    if (overlaps_one(start, bytes)) return kAlreadyRegistered;
+    host_ranges().by_start[start] = {bytes, current.context};
+    return kSuccess;
+}
+
+CUresult mem_host_unregister(void* memory) {
+    const Current current = current_context();
+    if (!current) return current.result;
+    const std::scoped_lock lock(host_ranges().mutex);
+    const auto start = reinterpret_cast<uintptr_t>(memory);
+    return host_ranges().by_start.erase(start) == 0 ? kNotRegistered : kSuccess;
+}
+
+}  // namespace pace::simulated_gpu

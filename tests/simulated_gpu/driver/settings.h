@@ -1,0 +1,38 @@
+// Settings: the settings of the simulated GPUs from the environment. They are read once, at the
+// first call of the driver.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "tests/simulated_gpu/driver/calls.h"
+
+namespace pace::simulated_gpu {
+
+struct Settings {
+    // If a value cannot be read, cuInit fails. So a test with a mistake in a value fails, too.
+    bool valid = true;
+    int devices = 1;                  // PACE_SIMULATED_GPUS
+    int first = 0;                    // PACE_SIMULATED_GPU_FIRST: the machine's number of ordinal 0
+    size_t bytes = size_t{1} << 30U;  // PACE_SIMULATED_GPU_BYTES, of each device
+    // PACE_SIMULATED_GPU_NO_VMM=1 turns virtual memory off.
+    bool virtual_memory = true;
+    int compute_mode = 0;  // PACE_SIMULATED_GPU_COMPUTE_MODE, in the driver's numbers
+    int mps = 0;           // PACE_SIMULATED_GPU_MPS: whether contexts are shared by MPS
+    // PACE_SIMULATED_GPU_CONNECTIONS. 0 means one for each stream.
+    unsigned connections = 0;
+    std::chrono::microseconds delay{
+        0};  // PACE_SIMULATED_GPU_DELAY_US: before each piece of a stream's work
+    // PACE_SIMULATED_GPU_FAIL=cuMemCreate:1,cuEventRecord:3 gives the number of the first call that
+    // fails. 0 means that no call fails.
+    std::array<uint64_t, kSymbols.size()> failing_calls{};
+    // PACE_SIMULATED_GPU_STICKY=cuEventRecord:3 gives the number of the call with which the
+    // process's contexts fail for good.
+    std::array<uint64_t, kSymbols.size()> sticky_calls{};
+};
+
+const Settings& settings();
+
+}  // namespace pace::simulated_gpu
