@@ -3,7 +3,7 @@
 option(PACE_WERROR "Treat warnings in our code as errors" ON)
 option(PACE_TESTS "Build the tests (needs GoogleTest)" ON)
 option(PACE_REPETITIONS "Build also the tests that `tests/run` leaves out without --all" OFF)
-option(PACE_FUZZ "Build the fuzzers (needs clang)" OFF)
+option(PACE_FUZZ "Build the fuzzers with libFuzzer (needs clang)" OFF)
 option(PACE_BENCH "Build the benchmarks that compare with peers (needs MPI and Gloo)" OFF)
 set(PACE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")
 
@@ -53,27 +53,26 @@ if(PACE_SANITIZE)
   add_compile_options(-fsanitize=${PACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PACE_SANITIZE})
 endif()
-# GCC looks at each pointer's use three times: for null, alignment and type. That is two fifths of the time to compile, and
-# the address sanitizer stops at such uses too; the fuzz build, by clang, keeps them, alignment among them.
-if(PACE_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-fno-sanitize=null,alignment,vptr,object-size)
+# Each pointer's use is looked at for null, type and size otherwise: a quarter of the time to compile, and the address
+# sanitizer stops at such uses too.
+if(PACE_SANITIZE MATCHES "undefined")
+  add_compile_options(-fno-sanitize=null,vptr,object-size)
 endif()
 
-# The optimization of sources with loops over whole vectors. The fuzz build has none: clang with the sanitizers
-# compiles one of them for minutes otherwise.
+# The optimization of sources with loops over whole vectors. A sanitizer build has none: clang compiles one of them for
+# minutes otherwise.
 set(PACE_LOOPS -O3)
-if(PACE_FUZZ)
+if(PACE_SANITIZE)
   set(PACE_LOOPS -O0)
 endif()
 
-# A sanitizer build compiles the tests' own sources without optimization and without looking for undefined behaviour in
-# them, in half of the time: what is tested keeps both.
+# A sanitizer build does not look for undefined behaviour in the tests' own sources, nor does libFuzzer follow them.
 add_library(pace_test_flags INTERFACE)
-if(PACE_SANITIZE)
-  target_compile_options(pace_test_flags INTERFACE -O0)
-  if(PACE_SANITIZE MATCHES "undefined")
-    target_compile_options(pace_test_flags INTERFACE -fno-sanitize=undefined)
-  endif()
+if(PACE_SANITIZE MATCHES "undefined")
+  target_compile_options(pace_test_flags INTERFACE -fno-sanitize=undefined)
+endif()
+if(PACE_FUZZ)
+  target_compile_options(pace_test_flags INTERFACE -fno-sanitize=fuzzer-no-link)
 endif()
 
 # GCC 12 warns of overlaps and overflows inside std::string and fmt that cannot happen (GCC bugs 105651, 105329):

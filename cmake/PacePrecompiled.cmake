@@ -1,14 +1,22 @@
 # Memory spent for a shorter build: the standard's headers are compiled once for all libraries, once for all programs
 # and once for all tests, and GCC seldom collects garbage. Together they take a fifth of the compilers' time away.
 # A source must still include what it uses: the dev and release builds have no such headers.
+#
+# The compiler cache serves another clone only if the precompiled headers are the same there, byte for byte. So it must
+# see their paths, to make them relative, and it needs CCACHE_SLOPPINESS=pch_defines,time_macros.
 
-option(PACE_PRECOMPILED "Compile the standard's headers once, and let the compiler have 1 GiB" OFF)
+option(PACE_PRECOMPILED "Compile the standard's headers once, and let GCC have 1 GiB" OFF)
 
 if(PACE_PRECOMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # The compiler cache knows precompiled headers only with this (and CCACHE_SLOPPINESS=pch_defines,time_macros).
+  # -fpch-preprocess is for the compiler cache.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess> $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1048576>)
   # Such headers are less a system's to GCC 12, and its false alarms inside std::string come through.
   target_compile_options(pace_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;${PACE_GCC12_FALSE_ALARMS}>")
+elseif(PACE_PRECOMPILED)
+  # CMake hides these paths behind -Xclang, where the compiler cache does not look.
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include-pch <PCH_FILE>)
+  set(CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -Xclang -emit-pch -include <PCH_HEADER> -x c++-header)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
 # Not <filesystem>: it brings std::quoted, which a call of our quoted() with a string would find too.

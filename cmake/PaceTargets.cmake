@@ -34,6 +34,14 @@ function(pace_library name)
   pace_precompiled(${name} library)
 endfunction()
 
+# pace_no_undefined(TARGET): the shared library must name all libraries that it needs. With a sanitizer, its runtime is
+# in the program only.
+function(pace_no_undefined target)
+  if(NOT PACE_SANITIZE)
+    target_link_options(${target} PRIVATE LINKER:--no-undefined)
+  endif()
+endfunction()
+
 # Programs of a sanitizer build know their sanitizer's options by themselves.
 if(PACE_SANITIZE)
   add_library(pace_sanitizer_options OBJECT "${CMAKE_SOURCE_DIR}/cmake/sanitizer_options.c")
@@ -82,7 +90,7 @@ set(PACE_SANITIZED_LABELS unit cluster)
 # ONE_THREAD: the same for the thread sanitizer's build alone, of tests in which no thread meets another, or the same
 # threads meet as in a shorter test. If either is every test, the program is only built there with PACE_REPETITIONS
 # (`tests/run --all`).
-# Nothing is built without PACE_TESTS, nor in the fuzz build.
+# Nothing is built without PACE_TESTS.
 function(pace_test name)
   cmake_parse_arguments(ARG "SERIAL;APART" "TIMEOUT;REPETITIONS;ONE_THREAD" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
@@ -91,7 +99,7 @@ function(pace_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
-  if(NOT PACE_TESTS OR PACE_FUZZ OR (PACE_SANITIZE AND NOT ARG_LABELS IN_LIST PACE_SANITIZED_LABELS))
+  if(NOT PACE_TESTS OR (PACE_SANITIZE AND NOT ARG_LABELS IN_LIST PACE_SANITIZED_LABELS))
     return()
   endif()
   if(PACE_SANITIZE STREQUAL "thread")
