@@ -154,6 +154,8 @@ void Node::State::find_gpus() {
         nccl = {0, "NCCL neither encrypts nor authenticates, and closed_network is not set"};
     config.exchange.nccl = nccl.version;
     if (!gpus.absence().empty()) return;
+    // A daemon in its trainer's process has no buffers on GPUs (Client::check_apart).
+    if (!config.hosted) gpus.open_all();
     if (nccl.version != 0) {
         base::log_info("GPUs may exchange by NCCL",
                        {{"version", protocol::nccl_text(nccl.version)}});

@@ -83,7 +83,8 @@ constexpr std::array kDaemonSettings{
             .initial = "auto",
             .choices = "auto|off",
             .help = "auto: this node's NVIDIA GPUs are used when trainers ask for buffers there. "
-                    "off: the driver is not touched."},
+                    "The daemon opens them when it starts, which takes some hundred MB of each "
+                    "GPU's memory. off: the driver is not touched."},
     Setting{.name = "plugins",
             .kind = Kind::text,
             .initial = "",

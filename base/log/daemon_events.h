@@ -225,6 +225,14 @@ inline constexpr LogEvent kGpuUnusable{
     "The driver does not say what the daemon has to know of a GPU.",
     "see the reason; look at nvidia-smi and the driver's version"};
 
+inline constexpr LogEvent kGpuNotOpened{
+    "gpu-not-opened",
+    "a GPU could not be opened",
+    "5b0b9a1f3ce94c63a7d20c84be6f91d7",
+    LogLevel::warning,
+    "The daemon could not make its context on a GPU. Buffers on it are refused.",
+    "see the reason; the daemon tries again whenever a trainer asks for the GPU"};
+
 inline constexpr LogEvent kGpuShared{
     "gpu-shared",
     "a GPU is shared",

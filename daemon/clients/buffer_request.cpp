@@ -45,6 +45,25 @@ Result<> check_handle(const protocol::client::BufferCreate& create, BufferReques
     return {};
 }
 
+// Copies are slower where this fails.
+std::optional<device::PinnedMemory> pin_twin(device::Device& gpu, const Buffer& twin) {
+    auto pin = device::PinnedMemory::pin(gpu, twin.memory.data(), twin.memory.size());
+    if (pin) return std::move(*pin);
+    base::log_event(base::events::kGpuPinFailed,
+                    {{"bytes", twin.bytes()}, {"reason", pin.error().message}});
+    return std::nullopt;
+}
+
+// Adopted memory comes with its descriptor, or with a handle.
+Result<device::DeviceMemory> allocate_on_device(NewMemory& memory, size_t bytes) {
+    const BufferRequest& wanted = memory.wanted;
+    if (wanted.handle)
+        return device::DeviceMemory::open(*memory.device, *wanted.handle, wanted.offset, bytes);
+    if (wanted.adopt)
+        return device::DeviceMemory::adopt(*memory.device, std::move(memory.fd), bytes);
+    return device::DeviceMemory::create(*memory.device, bytes);
+}
+
 }  // namespace
 
 Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create) {
@@ -101,14 +120,12 @@ void finish_memory(NewMemory& memory) {
     buffer->charge = std::move(memory.paid);
     memory.buffer = buffer;
     if (memory.device == nullptr) return;
-    auto pin =
-        device::PinnedMemory::pin(*memory.device, buffer->memory.data(), buffer->memory.size());
-    if (pin) {
-        memory.pin = std::move(*pin);
-        return;
-    }
-    base::log_event(base::events::kGpuPinFailed,
-                    {{"bytes", buffer->bytes()}, {"reason", pin.error().message}});
+    auto pin = pin_twin(*memory.device, *buffer);
+    auto on_device = allocate_on_device(memory, buffer->bytes());
+    if (on_device)
+        buffer->on_device = OnDevice{std::move(*on_device), std::move(pin)};
+    else
+        memory.buffer = on_device.error();
 }
 
 }  // namespace pace::daemon

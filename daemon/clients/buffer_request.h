@@ -50,16 +50,14 @@ struct NewMemory {
     bool begun = false;
     base::MappedMemfd memory;  // until the buffer takes it
     base::Result<BufferPtr> buffer = BufferPtr();
-    // Pin of a twin; none if pinning failed.
-    std::optional<device::PinnedMemory> pin;
 };
 
 // Makes new memory, populated and zero, or adopts the descriptor that came with the request if its
 // seals are like ours. Call make_piece() until it returns false: then all memory is there or
-// `buffer` holds an error. finish_memory() then makes the buffer and pins a twin. Errors, in
-// `buffer`: memory (too little of it), corrupt (a foreign descriptor). Threads: any. Blocks:
-// make_piece() while the kernel finds memory for a piece, some milliseconds; finish_memory() while
-// the driver pins.
+// `buffer` holds an error. finish_memory() then makes the buffer, pins a twin and makes the memory
+// on the GPU. Errors, in `buffer`: memory (too little of it), corrupt (a foreign descriptor), the
+// driver's. Threads: any. Blocks: make_piece() while the kernel finds memory for a piece, some
+// milliseconds; finish_memory() while the driver pins, and finds and clears memory of the GPU.
 bool make_piece(NewMemory& memory);
 void finish_memory(NewMemory& memory);
 

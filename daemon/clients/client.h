@@ -46,8 +46,8 @@ struct ClientContext {
     std::function<void(RecordingMade)> recording{};
     // Limits the log lines about refused limits, by user.
     base::Repeated limits_said{};
-    // Makes large memory, one piece for each client in turn. The kernel takes seconds for some
-    // gigabytes; neither the loop nor another client may wait so long.
+    // Makes large memory, and memory of GPUs, one piece for each client in turn. The kernel and the
+    // driver take seconds for some gigabytes; neither the loop nor another client may wait so long.
     base::TurnThread maker{};
 };
 

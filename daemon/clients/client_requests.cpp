@@ -73,10 +73,10 @@ Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::U
         return paid.error();
     }
     memory->paid = std::move(*paid);
-    const bool is_much = wanted.bytes() > kMemoryAtOnceMax;
+    const bool takes_long = wanted.bytes() > kMemoryAtOnceMax || memory->device != nullptr;
     memory->wanted = std::move(wanted);
     if (!fds.empty()) memory->fd = std::move(fds.front());
-    if (!is_much) {
+    if (!takes_long) {
         while (make_piece(*memory)) {
         }
         finish_memory(*memory);
@@ -114,19 +114,9 @@ void Client::make_aside(const std::shared_ptr<NewMemory>& memory) {
 }
 
 Result<> Client::memory_made(NewMemory& made) {
-    Result<> allocated;
-    if (!made.buffer) {
-        allocated = made.buffer.error();
-    } else if (made.device != nullptr) {
-        auto on_device = DeviceStaging::allocate(made);
-        if (on_device)
-            (*made.buffer)->on_device.emplace(std::move(*on_device));
-        else
-            allocated = on_device.error();
-    }
-    if (allocated) return answer_with(made.request, *made.buffer, false);
+    if (made.buffer) return answer_with(made.request, *made.buffer, false);
     quota_.release_buffer(made.charge);
-    return send_failed(made.request, allocated.error());
+    return send_failed(made.request, made.buffer.error());
 }
 
 Result<> Client::answer_with(uint64_t request, const BufferPtr& buffer, bool restored) {

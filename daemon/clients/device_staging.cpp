@@ -59,21 +59,6 @@ Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> d
     return std::vector<std::byte>(ours.begin(), ours.end());
 }
 
-Result<OnDevice> DeviceStaging::allocate(NewMemory& twin) {
-    const size_t bytes = (*twin.buffer)->bytes();
-    const BufferRequest& wanted = twin.wanted;
-    const auto make = [&] {
-        if (wanted.handle)
-            return device::DeviceMemory::open(*twin.device, *wanted.handle, wanted.offset, bytes);
-        if (wanted.adopt)
-            return device::DeviceMemory::adopt(*twin.device, std::move(twin.fd), bytes);
-        return device::DeviceMemory::create(*twin.device, bytes);
-    };
-    auto memory = make();
-    if (!memory) return memory.error();
-    return OnDevice{std::move(*memory), std::move(twin.pin)};
-}
-
 bool DeviceStaging::concerns(const Request& request) {
     const auto is_there = [](const BufferPtr& buffer) { return buffer->on_device.has_value(); };
     return std::any_of(request.buffers.begin(), request.buffers.end(), is_there) ||

@@ -38,10 +38,6 @@ class DeviceStaging {
 
     base::Result<device::Device*> find(std::span<const std::byte> device);
 
-    // Allocates device memory for a buffer whose twin exists. Adopted memory comes with its
-    // descriptor in `twin`.
-    static base::Result<OnDevice> allocate(NewMemory& twin);
-
     static bool concerns(const Request& request);
     // Gives the request its contents. The loop calls `came` when the trainer's stream has reached
     // its event, or failed. `event` is 1 + the slot; 0 stands for no event: `came` is called at

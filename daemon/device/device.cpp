@@ -1,7 +1,7 @@
 #include "daemon/device/device.h"
 
 #include <array>
-#include <mutex>
+#include <future>
 #include <utility>
 
 namespace pace::device {
@@ -9,8 +9,8 @@ namespace pace::device {
 using base::Result;
 using namespace base::cuda;  // the driver's own names
 
-Device::Device(const CudaDriver& driver, Facts facts, base::EventLoop& loop)
-    : driver_(driver), facts_(std::move(facts)), loop_(loop) {}
+Device::Device(const CudaDriver& driver, Facts facts, PrimaryContext context, base::EventLoop& loop)
+    : driver_(driver), facts_(std::move(facts)), loop_(loop), context_(std::move(context)) {}
 
 namespace {
 
@@ -57,28 +57,19 @@ Result<Facts> facts_of(const CudaDriver& driver, int ordinal) {
 }
 
 Result<std::unique_ptr<Device>> Device::open(const CudaDriver& driver, Facts facts,
-                                             base::EventLoop& loop) {
-    CUdevice number = 0;
-    PACE_TRY(driver.check(driver.device_get(&number, facts.ordinal), "look at a GPU"));
-    std::unique_ptr<Device> device(new Device(driver, std::move(facts), loop));
-    PACE_TRY(driver.check(driver.primary_context_retain(&device->context_, number),
-                          "open " + device->facts_.id()));
+                                             PrimaryContext context, base::EventLoop& loop) {
+    std::unique_ptr<Device> device(new Device(driver, std::move(facts), std::move(context), loop));
     PACE_TRY_ASSIGN(watch, EventWatch::create(*device, loop));
     device->event_watch_ = std::move(watch);
     return device;
 }
 
 Device::~Device() {
-    if (context_ == nullptr) return;
-    {
-        const ContextScope scope = enter();
-        // Also releases the memory and streams that callbacks hold.
-        if (event_watch_) event_watch_->forget_all();
-        for (CUevent event : events_) (void)driver_.event_destroy(event);
-    }
-    CUdevice number = 0;
-    if (driver_.device_get(&number, facts_.ordinal) == kSuccess)
-        (void)driver_.primary_context_release(number);
+    const ContextScope scope = enter();
+    // Also releases the memory and streams that callbacks hold.
+    if (event_watch_) event_watch_->forget_all();
+    releaser_.reset();
+    for (CUevent event : events_) (void)driver_.event_destroy(event);
 }
 
 Result<CUstream> Device::create_stream() {
@@ -160,6 +151,17 @@ void Device::examine(CUresult result) {
     if (!is_sticky(own)) return;
     const auto tell = std::exchange(failed_, {});
     tell(driver_.error(own, facts_.id()));
+}
+
+void Device::release(std::shared_ptr<const void> held) {
+    if (releaser_) releaser_->run([held = std::move(held)] {});
+}
+
+void Device::await_released() {
+    auto all_before = std::make_shared<std::promise<void>>();
+    const std::future<void> ended = all_before->get_future();
+    release(std::move(all_before));
+    ended.wait();  // the promise is broken when its turn has come
 }
 
 Result<uint64_t> Device::free_bytes() const {

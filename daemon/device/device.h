@@ -1,7 +1,8 @@
 // Device: one opened GPU of this node: its primary context, and the work queued on it.
 //
-// Used only in the loop's thread, except for free_bytes(). Nothing here waits for the device: work
-// is queued on streams, and the loop is called when the work has ended.
+// Used only in the loop's thread, except where a function says otherwise. Nothing here waits for
+// the device: work is queued on streams, and the loop is called when the work has ended. What the
+// driver may take long for, such as giving memory back, is done in a thread of the device.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,9 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/loop/event_loop.h"
 #include "base/result.h"
+#include "base/threads/background_thread.h"
 #include "daemon/device/event_watch.h"
+#include "daemon/device/primary_context.h"
 
 namespace pace::device {
 
@@ -38,18 +41,19 @@ base::Result<Facts> facts_of(const base::cuda::CudaDriver& driver, int ordinal);
 
 class Device {
   public:
-    // Blocks while the driver creates the context, up to seconds.
     static base::Result<std::unique_ptr<Device>> open(const base::cuda::CudaDriver& driver,
-                                                      Facts facts, base::EventLoop& loop);
-    // Must not be called in a callback of when_done(). Pending callbacks are dropped. Does not
-    // wait.
+                                                      Facts facts, PrimaryContext context,
+                                                      base::EventLoop& loop);
+    // Must not be called in a callback of when_done(). Pending callbacks are dropped. Waits for
+    // what release() was given.
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
     const Facts& facts() const { return facts_; }
     const base::cuda::CudaDriver& driver() const { return driver_; }
-    base::cuda::ContextScope enter() const { return {driver_, context_}; }
+    // Threads: any.
+    base::cuda::ContextScope enter() const { return context_.enter(); }
 
     base::Result<base::cuda::CUstream> create_stream();
     // Work queued on the stream goes on.
@@ -76,11 +80,20 @@ class Device {
     // process's failure.
     base::Result<> check(base::cuda::CUresult result, std::string_view what);
 
+    // Destroys what holds memory of the device, or memory pinned for it, in the device's thread,
+    // one after another: the driver takes as long for gigabytes as it took to find them. The caller
+    // must be the only owner. Threads: any. Throws std::bad_alloc; then `held` is destroyed at
+    // once.
+    void release(std::shared_ptr<const void> held);
+    // Waits until all that release() was given so far is destroyed. Threads: any but the loop's.
+    void await_released();
+
     // Free bytes of the device's memory; all processes' allocations count as used. Threads: any.
     base::Result<uint64_t> free_bytes() const;
 
   private:
-    Device(const base::cuda::CudaDriver& driver, Facts facts, base::EventLoop& loop);
+    Device(const base::cuda::CudaDriver& driver, Facts facts, PrimaryContext context,
+           base::EventLoop& loop);
 
     void examine(base::cuda::CUresult result);
     base::cuda::CUresult probe();
@@ -91,7 +104,8 @@ class Device {
     const base::cuda::CudaDriver& driver_;
     Facts facts_;
     base::EventLoop& loop_;
-    base::cuda::CUcontext context_ = nullptr;
+    PrimaryContext context_;
+    std::unique_ptr<base::BackgroundThread> releaser_ = std::make_unique<base::BackgroundThread>();
     std::vector<base::cuda::CUevent> events_;       // all that were made
     std::vector<base::cuda::CUevent> free_events_;  // subset of events_ not in use
     std::unique_ptr<EventWatch> event_watch_;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/attempt.h"
+
 namespace pace::device {
 
 using base::ErrorKind;
@@ -13,7 +15,15 @@ using base::Result;
 using base::UniqueFd;
 using namespace base::cuda;  // the driver's own names
 
+// A trainer that has freed a buffer may ask for the next one before the memory is free.
 Result<DeviceMemory> DeviceMemory::create(Device& device, size_t bytes) {
+    auto memory = try_create(device, bytes);
+    if (memory || memory.error().kind != ErrorKind::memory) return memory;
+    device.await_released();
+    return try_create(device, bytes);
+}
+
+Result<DeviceMemory> DeviceMemory::try_create(Device& device, size_t bytes) {
     DeviceMemory memory(device);
     const ContextScope scope = device.enter();
     if (device.facts().exports_descriptors) {
@@ -28,11 +38,12 @@ Result<DeviceMemory> DeviceMemory::create(Device& device, size_t bytes) {
 // Uses its own stream, so that no other work is waited for.
 Result<> DeviceMemory::clear() {
     const CudaDriver& driver = device_->driver();
-    PACE_TRY_ASSIGN(stream, device_->create_stream());
+    CUstream stream = nullptr;
+    PACE_TRY(driver.check(driver.stream_create(&stream, kStreamNonBlocking), "make a stream"));
     auto cleared =
         driver.check(driver.set_bytes(address_, 0, size_, stream), "clear memory of a GPU");
     if (cleared) cleared = driver.check(driver.stream_synchronize(stream), "clear memory of a GPU");
-    device_->destroy_stream(stream);
+    (void)driver.stream_destroy(stream);
     return cleared;
 }
 
@@ -108,6 +119,23 @@ Result<DeviceMemory> DeviceMemory::open(Device& device, const CUipcMemHandle& ha
     memory.address_ = memory.opened_ + offset;
     memory.size_ = bytes;
     return memory;
+}
+
+std::shared_ptr<DeviceMemory> DeviceMemory::share(DeviceMemory memory) {
+    struct Owner {
+        explicit Owner(DeviceMemory given)
+            : memory(std::make_shared<DeviceMemory>(std::move(given))) {}
+        Owner(const Owner&) = delete;
+        Owner& operator=(const Owner&) = delete;
+        // Without memory for the handover it is released here.
+        ~Owner() {
+            Device& device = memory->device();
+            (void)base::attempt([&] { device.release(std::move(memory)); });
+        }
+        std::shared_ptr<DeviceMemory> memory;
+    };
+    const auto owner = std::make_shared<const Owner>(std::move(memory));
+    return {owner, owner->memory.get()};
 }
 
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept {

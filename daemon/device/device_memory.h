@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/cuda/cuda_mapping.h"
@@ -28,7 +29,9 @@ constexpr size_t round_up(size_t bytes, size_t step) {
 class DeviceMemory {
   public:
     // Allocates memory and zeroes it before this returns, since a process that maps it knows none
-    // of our streams. Error: memory, if the device has too little left.
+    // of our streams. Error: memory, if the device has too little left. Threads: any. Blocks for
+    // milliseconds, and for longer while memory that the device was given back (Device::release) is
+    // not free yet.
     static base::Result<DeviceMemory> create(Device& device, size_t bytes);
     // Maps memory that another process has created, of at least `bytes`.
     static base::Result<DeviceMemory> adopt(Device& device, base::UniqueFd descriptor,
@@ -40,6 +43,9 @@ class DeviceMemory {
     DeviceMemory(DeviceMemory&& other) noexcept;
     DeviceMemory& operator=(DeviceMemory&& other) noexcept;
     ~DeviceMemory();
+
+    // The last owner does not wait until the driver has the memory back.
+    static std::shared_ptr<DeviceMemory> share(DeviceMemory memory);
 
     Device& device() const { return *device_; }
     base::cuda::CUdeviceptr address() const { return address_; }
@@ -54,6 +60,7 @@ class DeviceMemory {
     explicit DeviceMemory(Device& device) : device_(&device) {}
 
     base::Result<> clear();
+    static base::Result<DeviceMemory> try_create(Device& device, size_t bytes);
     base::Result<> allocate_virtual(size_t bytes);
     base::Result<> allocate_plain(size_t bytes);
     void take(base::cuda::CudaMapping mapping);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/attempt.h"
 #include "base/log/daemon_events.h"
 #include "base/log/log.h"
 #include "daemon/device/device_claim.h"
@@ -77,8 +78,9 @@ Result<Device*> Devices::find(const base::cuda::CUuuid& uuid) {
     std::string all;
     for (Entry& entry : entries_) {
         if (std::memcmp(&entry.facts.uuid, &uuid, sizeof(uuid)) == 0) {
-            PACE_TRY(open(entry));
-            return entry.device.get();
+            if (!entry.device) open(entry);
+            if (entry.device) return entry.device.get();
+            return *entry.refused;
         }
         all += (all.empty() ? "" : ", ") + entry.facts.id();
     }
@@ -86,14 +88,62 @@ Result<Device*> Devices::find(const base::cuda::CUuuid& uuid) {
                       base::cuda::text_of(uuid), all);
 }
 
-Result<> Devices::open(Entry& entry) {
-    if (entry.device) return {};
+void Devices::open_all() {
+    look();
+    for (Entry& entry : entries_) {
+        if (!entry.facts.closed_by_mode.empty()) continue;
+        open(entry);
+        if (!entry.device)
+            base::log_event(base::events::kGpuNotOpened,
+                            {{"device", entry.facts.id()}, {"reason", entry.refused->message}});
+    }
+}
+
+void Devices::open(Entry& entry) {
     // Not even for a moment: a context of this process would keep the trainer's out.
     if (!entry.facts.closed_by_mode.empty())
-        return make_error(ErrorKind::not_found, "{}", entry.facts.closed_by_mode);
-    PACE_TRY_ASSIGN(device, Device::open(*driver_, entry.facts, loop_));
-    device->set_failed_handler(options_.failed);
-    entry.device = std::move(device);
+        entry.refused = base::Error{ErrorKind::not_found, entry.facts.closed_by_mode};
+    else if (entry.refused)
+        open_again(entry);
+    else
+        end_opening(entry, begin_opening(entry.facts));
+}
+
+void Devices::open_again(Entry& entry) {
+    if (entry.is_opening) return;
+    const auto opening = std::make_shared<Opening>(base::out_of_memory(), base::out_of_memory());
+    const auto end = scope_.bind([this, &entry, opening] {
+        entry.is_opening = false;
+        end_opening(entry, std::move(*opening));
+    });
+    opener_.run([this, &facts = entry.facts, opening, end, post = loop_.poster()] {
+        (void)base::attempt([&] { *opening = begin_opening(facts); });
+        post(end);
+    });
+    entry.is_opening = true;
+}
+
+Devices::Opening Devices::begin_opening(const Facts& facts) const {
+    Opening opening{PrimaryContext::retain(*driver_, facts.ordinal, facts.id()),
+                    make_error(ErrorKind::internal, "{} is not open", facts.id())};
+    if (!opening.context) return opening;
+    const auto scope = opening.context->enter();
+    opening.kernels = open_kernels(facts);
+    return opening;
+}
+
+void Devices::end_opening(Entry& entry, Opening opening) {
+    auto device = opening.context
+                      ? Device::open(*driver_, entry.facts, std::move(*opening.context), loop_)
+                      : opening.context.error();
+    if (!device) {
+        entry.refused = device.error();
+        return;
+    }
+    entry.refused.reset();
+    entry.device = std::move(*device);
+    entry.device->set_failed_handler(options_.failed);
+    entry.kernels = std::move(opening.kernels);
     auto claim = claim_device(entry.facts.id());
     if (claim) {
         entry.claim = std::move(*claim);
@@ -104,34 +154,29 @@ Result<> Devices::open(Entry& entry) {
     base::log_info(
         "a GPU is open",
         {{"device", entry.facts.id()}, {"name", entry.facts.name}, {"bytes", entry.facts.bytes}});
-    if (const auto found = kernels(*entry.device); !found)
+    if (!*entry.kernels)
         base::log_event(base::events::kGpuWithoutKernels,
-                        {{"device", entry.facts.id()}, {"reason", found.error().message}});
-    return {};
+                        {{"device", entry.facts.id()}, {"reason", entry.kernels->error().message}});
 }
 
-Result<const pace_device_plugin_table*> Devices::kernels(const Device& device) {
-    for (Entry& entry : entries_) {
-        if (entry.device.get() != &device) continue;
-        if (!entry.kernels) entry.kernels = open_kernels(device);
-        return *entry.kernels;
-    }
+Result<const pace_device_plugin_table*> Devices::kernels(const Device& device) const {
+    for (const Entry& entry : entries_)
+        if (entry.device.get() == &device) return *entry.kernels;
     return make_error(ErrorKind::internal, "{} is not of this daemon", device.facts().id());
 }
 
-Result<const pace_device_plugin_table*> Devices::open_kernels(const Device& device) {
+Devices::Kernels Devices::open_kernels(const Facts& facts) const {
     const std::string folder = options_.plugins.empty() ? plugin_folder() : options_.plugins;
     PACE_TRY_ASSIGN(table, open_plugin(folder + "/" + kPluginFile));
     PACE_TRY(check_driver_runs(*table, *driver_));
-    const auto scope = device.enter();
-    const int refused = table->check(device.facts().ordinal);
+    const int refused = table->check(facts.ordinal);
     if (refused == 0) return table;
     return make_error(
         ErrorKind::unavailable,
         "the plug-in {} (for compute capabilities {}) does not work with {}, of {}.{}: "
         "{}",
-        table->name, table->architectures, device.facts().name, device.facts().capability_major,
-        device.facts().capability_minor, table->error_text(refused));
+        table->name, table->architectures, facts.name, facts.capability_major,
+        facts.capability_minor, table->error_text(refused));
 }
 
 std::vector<Devices::Summary> Devices::list() const {
@@ -148,6 +193,7 @@ std::vector<Devices::Summary> Devices::list() const {
                 summary.peers.push_back(other.facts.id());
         }
         summary.open = entry.device != nullptr;
+        summary.refused = entry.refused ? entry.refused->message : entry.facts.closed_by_mode;
         if (!summary.open) continue;
         summary.shared_with = entry.shared_with;
         if (const auto free = entry.device->free_bytes()) summary.free_bytes = *free;

@@ -1,4 +1,4 @@
-// Devices: the GPUs of this node, discovered on request and opened at their first use.
+// Devices: the GPUs of this node, discovered and opened on request.
 //
 // A node without a GPU is no error: `absence` gives the reason, and everything that needs no GPU
 // works. The driver is not touched before the discovery.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/loop/event_loop.h"
+#include "base/threads/background_thread.h"
 #include "base/unique_fd.h"
 #include "daemon/device/device.h"
 #include "daemon/device/plugin.h"
@@ -33,19 +34,27 @@ class Devices {
 
     // Discovers the devices, once; find() does so as well. May block for seconds.
     void look();
+    // Opens all devices that are not closed by their mode, and logs those that cannot be opened.
+    // May block for seconds. A daemon does this at its start, so that no trainer's first call stops
+    // the loop.
+    void open_all();
 
-    // Returns the device with this UUID, opened. Error: not_found, with the reason if there is no
-    // GPU at all, else with the UUIDs of the existing ones. May block for seconds at the first use.
+    // Returns the device with this UUID, opened. Errors: not_found, with the reason if there is no
+    // GPU at all, else with the UUIDs of the existing ones; the driver's, if the device could not
+    // be opened. Blocks for seconds where nobody has tried to open the device. Where that has
+    // failed, it is tried again in another thread, and this and the following calls return the last
+    // error until it succeeds.
     base::Result<Device*> find(const base::cuda::CUuuid& uuid);
 
     // Returns the kernels, if there is a plug-in that works with the device. The error says why
     // not.
-    base::Result<const pace_device_plugin_table*> kernels(const Device& device);
+    base::Result<const pace_device_plugin_table*> kernels(const Device& device) const;
 
     // Describes a discovered device, for reports.
     struct Summary {
         Facts facts;
         bool open = false;
+        std::string refused;      // why it is not open, if that is known
         uint64_t free_bytes = 0;  // only of an open device
         // Devices whose memory this one reads and writes directly.
         std::vector<std::string> peers;
@@ -69,23 +78,36 @@ class Devices {
     int driver_version() const { return driver_ == nullptr ? 0 : driver_->version; }
 
   private:
+    using Kernels = base::Result<const pace_device_plugin_table*>;
     struct Entry {
         Facts facts;
         std::unique_ptr<Device> device;
+        std::optional<base::Error> refused;  // why the last attempt to open the device failed
+        bool is_opening = false;             // in the other thread
         base::UniqueFd claim;
         std::string shared_with;
-        std::optional<base::Result<const pace_device_plugin_table*>> kernels;
+        std::optional<Kernels> kernels;  // of an open device
+    };
+    // The part of opening a device that takes long. Threads: any.
+    struct Opening {
+        base::Result<PrimaryContext> context;
+        Kernels kernels;
     };
 
-    base::Result<> open(Entry& entry);
-    base::Result<const pace_device_plugin_table*> open_kernels(const Device& device);
+    void open(Entry& entry);
+    Opening begin_opening(const Facts& facts) const;
+    void end_opening(Entry& entry, Opening opening);
+    void open_again(Entry& entry);
+    Kernels open_kernels(const Facts& facts) const;
 
     base::EventLoop& loop_;
     DeviceOptions options_;
     bool looked_ = false;
     const base::cuda::CudaDriver* driver_ = nullptr;
     std::string absence_;
-    std::vector<Entry> entries_;
+    std::vector<Entry> entries_;  // all of them, once looked_
+    base::Scope scope_;
+    base::BackgroundThread opener_;
 };
 
 }  // namespace pace::device

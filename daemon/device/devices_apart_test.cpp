@@ -1,4 +1,6 @@
 // Devices tests with settings of the simulated driver, which a process reads once.
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -14,7 +16,7 @@ namespace {
 std::string refusal() {
     const auto loop = base::EventLoop::create();
     Devices devices(**loop, {.plugins = simulated_gpu::kPlugins});
-    devices.look();
+    devices.open_all();
     const Facts facts = devices.list().front().facts;
     const auto found = devices.find(facts.uuid);
     const std::string refused = found ? "" : found.error().message;
@@ -44,6 +46,34 @@ TEST(DevicesApart, AGpuThatMpsSharesIsOpened) {
     simulated_gpu::apart(
         {{"PACE_SIMULATED_GPU_COMPUTE_MODE", "3"}, {"PACE_SIMULATED_GPU_MPS", "1"}},
         [] { EXPECT_EQ(refusal(), ""); });
+}
+
+TEST(DevicesApart, AGpuThatCouldNotBeOpenedIsTriedAgainBesideTheLoop) {
+    simulated_gpu::apart(
+        {{"PACE_SIMULATED_GPU_FAIL_UNTIL", "cuDevicePrimaryCtxRetain:2"},
+         {"PACE_SIMULATED_GPU_SLOW", "cuDevicePrimaryCtxRetain:400000"}},
+        [] {
+            const auto loop = base::EventLoop::create();
+            Devices devices(**loop, {.plugins = simulated_gpu::kPlugins});
+            devices.open_all();
+            const Facts facts = devices.list().front().facts;
+            EXPECT_FALSE(devices.list().front().open);
+            int attempts = 0;
+            base::Duration longest{};
+            for (; attempts < 1000; ++attempts) {
+                const auto begun = base::now();
+                const auto found = devices.find(facts.uuid);
+                longest = std::max(longest, base::now() - begun);
+                if (found) break;
+                EXPECT_NE(found.error().message.find("open " + facts.id()), std::string::npos)
+                    << found.error().message;
+                (*loop)->turn(true);
+            }
+            EXPECT_TRUE(devices.list().front().open);
+            EXPECT_GT(attempts, 1);
+            EXPECT_LT(longest, std::chrono::milliseconds(300));
+            EXPECT_EQ(devices.list().front().kernels, "simulated 1");
+        });
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST_F(DevicesTest, TheGpusAreToldOfBeforeOneIsOpened) {
     EXPECT_EQ(found[0].facts.name, "simulated GPU");
     EXPECT_FALSE(found[0].open);
     EXPECT_EQ(devices_->absence(), "");
-    first();
+    devices_->open_all();
     const auto opened = devices_->list();
     EXPECT_TRUE(opened[0].open);
     EXPECT_GT(opened[0].free_bytes, 0U);
@@ -164,6 +164,19 @@ TEST_F(DevicesTest, MemoryIsClearAndOutlivesNothing) {
     }
     EXPECT_EQ(*device.free_bytes(), free);
     device.destroy_stream(*stream);
+}
+
+// The memory of the first owner is still being given back when the second asks.
+TEST_F(DevicesTest, MemoryThatIsBeingGivenBackIsWaitedFor) {
+    Device& device = first();
+    const size_t most = *device.free_bytes() / 4 * 3;
+    for (int times = 0; times < 3; ++times) {
+        auto memory = DeviceMemory::create(device, most);
+        ASSERT_TRUE(memory) << memory.error().message;
+        DeviceMemory::share(std::move(*memory)).reset();
+    }
+    device.await_released();
+    EXPECT_GE(*device.free_bytes(), most);
 }
 
 TEST_F(DevicesTest, TooMuchMemoryIsRefusedByName) {

@@ -67,7 +67,9 @@ class Gpus {
         EXPECT_EQ(simulated_gpu::driver().device_get_count(&count), base::cuda::kSuccess);
         for (int i = 0; i < count; ++i) {
             auto facts = facts_of(simulated_gpu::driver(), i);
-            auto device = Device::open(simulated_gpu::driver(), *facts, *loop);
+            auto context =
+                PrimaryContext::retain(simulated_gpu::driver(), facts->ordinal, facts->id());
+            auto device = Device::open(simulated_gpu::driver(), *facts, std::move(*context), *loop);
             auto memory = DeviceMemory::create(**device, 4096);
             streams.push_back(*(*device)->create_stream());
             memories.push_back(std::move(*memory));

@@ -32,6 +32,8 @@ class PinnedMemory {
         (void)device_->driver().mem_host_unregister(memory_);
     }
 
+    Device& device() const { return *device_; }
+
   private:
     PinnedMemory(Device& device, void* memory) : device_(&device), memory_(memory) {}
 

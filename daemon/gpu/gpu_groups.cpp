@@ -213,7 +213,7 @@ std::shared_ptr<device::DeviceMemory> GpuGroups::spare_scratch(const Device& gpu
 }
 
 std::shared_ptr<device::DeviceMemory> GpuGroups::keep_scratch(device::DeviceMemory made) {
-    return scratch_.emplace_back(std::make_shared<device::DeviceMemory>(std::move(made)));
+    return scratch_.emplace_back(device::DeviceMemory::share(std::move(made)));
 }
 
 Result<std::shared_ptr<device::DeviceMemory>> GpuGroups::scratch(Device& gpu, size_t bytes) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/attempt.h"
 #include "base/memory/memfd.h"
 #include "daemon/device/device_memory.h"
 #include "daemon/device/pinned_memory.h"
@@ -56,10 +57,16 @@ struct Buffer {
     protocol::DType dtype = protocol::DType::f32;
     uint64_t count = 0;
     Charge charge;  // what its user pays, for as long as anyone holds the buffer
-    std::optional<OnDevice> on_device;  // destroyed before its twin
+    std::optional<OnDevice> on_device;
     bool temporary = false;  // the trainer's own, or a copy of it: goes when the trainer goes
     // The trainer goes on with other memory, and copies it here when a call names the buffer.
     bool copied = false;
+
+    Buffer() = default;
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    // The driver takes long to give memory of a GPU back, and to unpin: not in the loop's thread.
+    ~Buffer();
 
     size_t bytes() const { return count * protocol::size_of(dtype); }
     // The bytes that a client is charged for the buffer.
@@ -75,6 +82,19 @@ using BufferPtr = std::shared_ptr<Buffer>;
 
 inline BufferMemory::BufferMemory(std::shared_ptr<Buffer> whole, size_t begin, size_t bytes)
     : whole_(std::move(whole)), data_(whole_->memory.data() + begin), size_(bytes) {}
+
+inline Buffer::~Buffer() {
+    if (!on_device) return;
+    struct Held {
+        BufferMemory twin;
+        OnDevice on_device;  // destroyed before its twin, which it pins
+    };
+    device::Device& gpu = on_device->memory.device();
+    const bool released = base::attempt([&] {
+        gpu.release(std::make_shared<const Held>(Held{std::move(memory), std::move(*on_device)}));
+    });
+    if (!released) on_device.reset();
+}
 
 // Whether the buffers share some host memory.
 inline bool do_meet(const Buffer& one, const Buffer& other) {

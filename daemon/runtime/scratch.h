@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/attempt.h"
 #include "base/result.h"
 #include "base/threads/release_thread.h"
 #include "daemon/device/pinned_memory.h"
@@ -78,11 +79,35 @@ class Scratch {
     std::byte* data() const { return data_; }
 
   private:
+    class Mapping {
+      public:
+        Mapping(std::byte* data, size_t size) : data_(data), size_(size) {}
+        Mapping(Mapping&& other) noexcept
+            : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+        Mapping& operator=(Mapping&&) = delete;
+        ~Mapping() {
+            if (data_ != nullptr) base::release_mapping(data_, size_);
+        }
+
+      private:
+        std::byte* data_;
+        size_t size_;
+    };
+
+    // To unpin takes the driver long: not in the loop's thread.
     void release() {
+        if (data_ == nullptr) return;
+        Mapping mapping(std::exchange(data_, nullptr), std::exchange(size_, 0));
+        if (!pin_) return;
+        struct Held {
+            Mapping mapping;
+            device::PinnedMemory pin;  // destroyed before the mapping
+        };
+        device::Device& gpu = pin_->device();
+        (void)base::attempt([&] {
+            gpu.release(std::make_shared<const Held>(Held{std::move(mapping), std::move(*pin_)}));
+        });
         pin_.reset();
-        if (data_ != nullptr) base::release_mapping(data_, size_);
-        data_ = nullptr;
-        size_ = 0;
     }
 
     std::byte* data_ = nullptr;

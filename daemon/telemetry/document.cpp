@@ -66,7 +66,7 @@ json gpus_of(const DocumentSource& source) {
                       {"open", gpu.open}};
         if (gpu.open) entry["free_bytes"] = gpu.free_bytes;
         if (gpu.open) entry["kernels"] = gpu.kernels;
-        if (!gpu.facts.closed_by_mode.empty()) entry["unusable"] = gpu.facts.closed_by_mode;
+        if (!gpu.refused.empty()) entry["unusable"] = gpu.refused;
         if (!gpu.shared_with.empty()) entry["shared_with"] = gpu.shared_with;
         devices.push_back(std::move(entry));
     }

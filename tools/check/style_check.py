@@ -17,6 +17,7 @@ WHOLE_FILE_EXEMPT = {
     "tests/cluster/trainers/trainer_steps.cpp": {"sleep"},  # the work of a step, simulated
     "tests/storms/trainer.cpp": {"sleep"},  # as well
     "tests/boot/trainer.c": {"sleep"},  # as well
+    "tests/simulated_gpu/driver/calls.cpp": {"sleep"},  # a slow driver, simulated
     "bench/loopback/loopback_worker.cpp": {"sleep"},  # as well
     "bench/servers/real.cpp": {"sleep"},
     "tests/abi/header.h": {"guard"},  # what a C compiler makes of pace.h

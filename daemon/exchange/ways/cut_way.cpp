@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/log/daemon_events.h"
+#include "daemon/exchange/ways/gpu_scratch.h"
 #include "daemon/exchange/ways/hosts_way.h"
 #include "daemon/exchange/ways/kernel_way.h"
-#include "daemon/gpu/gpu_groups.h"
 
 namespace pace::daemon {
 
@@ -75,21 +75,10 @@ Task<Result<>> CutWay::place() {
         if (!allocated) co_return allocated;
         residual().move_to(gradient_);
     }
-    const Result<> result_placed = co_await place_result(gpu);
-    if (!result_placed) co_return result_placed;
+    const auto result = co_await gpu_scratch(running_, gpu, plan.layout.bytes());
+    if (!result) co_return result.error();
+    result_ = *result;
     co_return gradient_->begin(plan.on_device, plan.layout, result_);
-}
-
-Task<Result<>> CutWay::place_result(device::Device& gpu) {
-    GpuGroups& groups = *running_.services.gpu_groups;
-    const size_t bytes = running_.plan.layout.bytes();
-    result_ = groups.spare_scratch(gpu, bytes);
-    if (result_) co_return Result<>();
-    Result<device::DeviceMemory> made = base::make_error(base::ErrorKind::internal, "");
-    co_await running_.in_pool([&] { made = device::DeviceMemory::create(gpu, bytes); });
-    if (!made) co_return made.error();
-    result_ = groups.keep_scratch(std::move(*made));
-    co_return Result<>();
 }
 
 Task<> CutWay::bring_back() {

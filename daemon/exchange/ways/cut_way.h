@@ -27,7 +27,6 @@ class CutWay final : public Way {
     bool may_cut() const;
     sparse::Residual& residual() const;
     base::Task<base::Result<>> place();
-    base::Task<base::Result<>> place_result(device::Device& gpu);
     base::Task<> bring_back();
 
     Running& running_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/exchange/ways/gpu_scratch.h"
 #include "daemon/exchange/ways/hosts_way.h"
-#include "daemon/gpu/gpu_groups.h"
 
 namespace pace::daemon {
 
@@ -42,8 +42,8 @@ Task<Result<bool>> FlowWay::is_open() {
     if (!may_flow()) co_return false;
     const Result<> pinned = co_await pin_scratch();
     if (!pinned || running_.is_aborted()) co_return false;
-    auto memory = places();
-    if (!memory) co_return false;
+    auto memory = co_await places();
+    if (!memory || running_.is_aborted()) co_return false;
     std::erase_if(running_.recipients,
                   [this](const auto& recipient) { return is_on_gpu(recipient); });
     tell_writing(running_.plan.marks);
@@ -68,17 +68,17 @@ Task<Result<>> FlowWay::pin_scratch() {
 }
 
 // Memory on each GPU for the result.
-Result<std::vector<DeviceFlow::Place>> FlowWay::places() const {
+Task<Result<std::vector<DeviceFlow::Place>>> FlowWay::places() {
     std::vector<DeviceFlow::Place> places;
     for (const DeviceMember& member : running_.plan.on_device) {
         device::Device& gpu = member.contents->lane->device();
         const auto is_there = [&gpu](const auto& place) { return &place.lane->device() == &gpu; };
         if (std::any_of(places.begin(), places.end(), is_there)) continue;
-        PACE_TRY_ASSIGN(memory,
-                        running_.services.gpu_groups->scratch(gpu, running_.plan.layout.bytes()));
-        places.push_back({member.contents->lane, memory});
+        auto memory = co_await gpu_scratch(running_, gpu, running_.plan.layout.bytes());
+        if (!memory) co_return memory.error();
+        places.push_back({member.contents->lane, std::move(*memory)});
     }
-    return places;
+    co_return places;
 }
 
 Task<Result<>> FlowWay::move() {

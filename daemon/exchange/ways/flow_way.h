@@ -26,7 +26,7 @@ class FlowWay final : public Way {
     bool may_flow() const;
     bool is_on_gpu(const collectives::Recipient& recipient) const;
     base::Task<base::Result<>> pin_scratch();
-    base::Result<std::vector<DeviceFlow::Place>> places() const;
+    base::Task<base::Result<std::vector<DeviceFlow::Place>>> places();
 
     Running& running_;
     std::shared_ptr<DeviceFlow> flow_;

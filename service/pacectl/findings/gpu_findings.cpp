@@ -20,12 +20,11 @@ Finding judge_gpu(const Json& gpu) {
         fmt::format("{} {}, {}, compute capability {}", text(gpu, "name"), text(gpu, "id"),
                     bytes_text(number(gpu, "bytes")), text(gpu, "compute_capability"));
     if (const std::string reason = text(gpu, "unusable", ""); !reason.empty())
-        return judge_reason("", reason, "set another compute mode");
+        return judge_reason("", reason, "look at nvidia-smi: is there memory left?");
     if (const std::string other = text(gpu, "shared_with", ""); !other.empty())
         return {Verdict::warn, kSubject, what + ": " + other,
                 "unless this is a test of several nodes on one machine, let one daemon serve it"};
-    if (!truth(gpu, "open"))
-        return {Verdict::ok, kSubject, what + "; no trainer has asked for it yet", ""};
+    if (!truth(gpu, "open")) return {Verdict::ok, kSubject, what + "; not open", ""};
     const std::string kernels = text(gpu, "kernels");
     // The name of the plug-in; if there is none, the reason.
     if (!kernels.starts_with("CUDA ") && !kernels.starts_with("simulated"))

@@ -64,7 +64,7 @@ std::string devices_text(const Json& on_node) {
     Columns gpus({"GPU", "NAME", ">MEMORY", ">FREE", "KERNELS"});
     for (const Json& gpu : list(on_node, "devices"))
         gpus.add({text(gpu, "id"), text(gpu, "name"), bytes_text(number(gpu, "bytes")),
-                  truth(gpu, "open") ? bytes_text(number(gpu, "free_bytes")) : "not in use",
+                  truth(gpu, "open") ? bytes_text(number(gpu, "free_bytes")) : "not open",
                   text(gpu, "kernels")});
     if (gpus.empty()) return {};
     return fmt::format("\n{}between nodes: {}\n{}\n", gpus.text(""), text(on_node, "between_nodes"),

@@ -3,13 +3,16 @@
 #include <poll.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "capi/testing/calls.h"
+#include "tests/cluster/harness/loop_fixture.h"
 #include "tests/cluster/trainers/gpu_fixture.h"
 
 namespace pace::cluster {
@@ -31,6 +34,52 @@ TEST_F(Gpu, ARestartedDaemonTakesTheMemoryOver) {
 }
 
 #ifdef PACE_SIMULATED_GPU_FOLDER
+// Every call of a driver that may take long takes 300 ms in the daemon.
+void expect_that_a_slow_driver_stops_no_loop() {
+    std::string slow;
+    for (const char* const call :
+         {"cuDevicePrimaryCtxRetain", "cuMemCreate", "cuMemExportToShareableHandle",
+          "cuMemAddressReserve", "cuMemMap", "cuMemSetAccess", "cuMemRelease", "cuMemUnmap",
+          "cuMemAddressFree", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostRegister_v2",
+          "cuMemHostUnregister", "cuStreamSynchronize"})
+        slow += (slow.empty() ? "" : ",") + std::string(call) + ":300000";
+    setenv("PACE_SIMULATED_GPU_SLOW", slow.c_str(), 1);
+    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+    unsetenv("PACE_SIMULATED_GPU_SLOW");
+    const auto free_bytes = [&] {
+        return number_in(cluster.pacectl(0, {"daemon", "--json"}), "free_bytes");
+    };
+    const int64_t free = free_bytes();
+    constexpr size_t kFloats = size_t{2} << 20U;  // large enough for pieces
+    GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 1}, kFloats);
+    std::vector<pace_request> requests(2);
+    for (int round = 1; round <= 2; ++round) {
+        for (size_t i = 0; i < 2; ++i) {
+            workers[i]->fill(0, std::vector<float>(kFloats, static_cast<float>(round)));
+            ASSERT_EQ(workers[i]->reduce(requests[i]), PACE_OK) << workers[i]->error().message;
+        }
+        for (size_t i = 0; i < 2; ++i)
+            ASSERT_EQ(workers[i]->wait(requests[i]), PACE_OK) << workers[i]->error().message;
+        EXPECT_EQ(workers[0]->values(0).back(), static_cast<float>(2 * round));
+    }
+    workers.clear();
+    const Deadline end = soon();
+    while (free_bytes() != free && std::chrono::steady_clock::now() < end)
+        std::this_thread::yield();
+    EXPECT_EQ(free_bytes(), free);
+    expect_calm(cluster, 2);
+}
+
+TEST_F(Gpu, ASlowDriverStopsNoLoop) {
+    expect_that_a_slow_driver_stops_no_loop();
+}
+
+TEST_F(Gpu, ASlowDriverWithoutVirtualMemoryStopsNoLoop) {
+    setenv("PACE_SIMULATED_GPU_NO_VMM", "1", 1);
+    expect_that_a_slow_driver_stops_no_loop();
+    unsetenv("PACE_SIMULATED_GPU_NO_VMM");
+}
+
 // The driver refuses all further calls of the daemon's process.
 TEST_F(Gpu, ADaemonWhoseContextHasFailedEndsAndTheNextOneTakesTheMemoryOver) {
     setenv("PACE_SIMULATED_GPU_STICKY", "cuEventRecord:1", 1);

@@ -330,16 +330,15 @@ std::string status_with(Cluster& cluster, const std::string& words) {
     return status;
 }
 
-TEST_F(Gpu, AreInTheStatusWithTheMemoryInUseOnceADaemonHasOpenedThem) {
+TEST_F(Gpu, AreInTheStatusWithTheMemoryInUse) {
     Cluster cluster({.nodes = 2, .daemon_flags = flags()});
-    EXPECT_GT(number_in(status_with(cluster, "\"memory_used_bytes\": null"), "memory_bytes"), 0);
+    EXPECT_GT(number_in(status_with(cluster, "\"memory_used_bytes\": "), "memory_bytes"), 0);
     constexpr uint64_t kCount = 1'000'000;
     const GpuWorkers workers = open_gpu_workers(cluster, {}, {0, 1}, kCount);
     int64_t used = 0;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (used < static_cast<int64_t>(kCount * sizeof(float)) &&
            std::chrono::steady_clock::now() < end) {
-        // The first GPU's memory is told once it is open. The other GPUs stay closed.
         const std::string now = cluster.pacectl(0, {"status", "--json"});
         if (now.find("\"memory_used_bytes\": null") == now.find("\"memory_used_bytes\": "))
             continue;

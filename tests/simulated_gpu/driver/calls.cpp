@@ -1,7 +1,9 @@
 #include "tests/simulated_gpu/driver/calls.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include "tests/simulated_gpu/driver/captures.h"
 #include "tests/simulated_gpu/driver/process.h"
@@ -23,6 +25,7 @@ CUresult fault_of(Call call) {
     const uint64_t so_far = ++calls_so_far[index];
     const uint64_t failing = settings().failing_calls[index];
     if (failing != 0 && so_far >= failing) return kUnknown;
+    if (so_far <= settings().failing_until[index]) return kUnknown;
     const uint64_t sticky = settings().sticky_calls[index];
     if (sticky != 0 && so_far >= sticky) has_failed = true;
     return has_failed ? kIllegalAddress : kSuccess;
@@ -37,6 +40,8 @@ bool works_always(Call call) {
 }  // namespace
 
 CUresult admit(Call call) {
+    if (const uint64_t slow_us = settings().slow_us[static_cast<size_t>(call)]; slow_us != 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(slow_us));
     const CUresult fault = fault_of(call);
     if (fault == kUnknown) return fault;
     if (works_always(call)) return kSuccess;

@@ -29,19 +29,20 @@ bool read_variable(const char* name, Number& ret_number) {
     return text.empty() || read_number(text, ret_number);
 }
 
-// Parses "cuMemCreate:1,cuEventRecord:3": for each symbol, the number of the first call that fails.
-inline bool read_failing(std::string_view text, std::span<const std::string_view> symbols,
-                         std::span<uint64_t> ret_calls) {
+// Parses "cuMemCreate:1,cuEventRecord:3", a number for each symbol, such as that of its first call
+// that fails.
+inline bool read_numbers(std::string_view text, std::span<const std::string_view> symbols,
+                         std::span<uint64_t> ret_numbers) {
     while (!text.empty()) {
         const std::string_view entry = text.substr(0, text.find(','));
         text.remove_prefix(std::min(text.size(), entry.size() + 1));
         const size_t colon = std::min(entry.find(':'), entry.size());
         const auto symbol = std::find(symbols.begin(), symbols.end(), entry.substr(0, colon));
-        uint64_t call = 0;
+        uint64_t number = 0;
         if (symbol == symbols.end() || colon == entry.size() ||
-            !read_number(entry.substr(colon + 1), call) || call == 0)
+            !read_number(entry.substr(colon + 1), number) || number == 0)
             return false;
-        ret_calls[static_cast<size_t>(symbol - symbols.begin())] = call;
+        ret_numbers[static_cast<size_t>(symbol - symbols.begin())] = number;
     }
     return true;
 }

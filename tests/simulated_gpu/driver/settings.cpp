@@ -19,8 +19,10 @@ Settings read_settings() {
         read_variable("PACE_SIMULATED_GPU_MPS", settings.mps) &&
         read_variable("PACE_SIMULATED_GPU_CONNECTIONS", settings.connections) &&
         read_variable("PACE_SIMULATED_GPU_DELAY_US", delay_us) &&
-        read_failing(variable("PACE_SIMULATED_GPU_FAIL"), kSymbols, settings.failing_calls) &&
-        read_failing(variable("PACE_SIMULATED_GPU_STICKY"), kSymbols, settings.sticky_calls) &&
+        read_numbers(variable("PACE_SIMULATED_GPU_FAIL"), kSymbols, settings.failing_calls) &&
+        read_numbers(variable("PACE_SIMULATED_GPU_STICKY"), kSymbols, settings.sticky_calls) &&
+        read_numbers(variable("PACE_SIMULATED_GPU_FAIL_UNTIL"), kSymbols, settings.failing_until) &&
+        read_numbers(variable("PACE_SIMULATED_GPU_SLOW"), kSymbols, settings.slow_us) &&
         settings.devices >= 0 && settings.first >= 0;
     settings.virtual_memory = no_virtual_memory == 0;
     settings.delay = std::chrono::microseconds(delay_us);

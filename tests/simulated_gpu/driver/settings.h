@@ -28,9 +28,13 @@ struct Settings {
     // PACE_SIMULATED_GPU_FAIL=cuMemCreate:1,cuEventRecord:3 gives the number of the first call that
     // fails. 0 means that no call fails.
     std::array<uint64_t, kSymbols.size()> failing_calls{};
+    // PACE_SIMULATED_GPU_FAIL_UNTIL=cuMemCreate:2 gives the number of the last call that fails.
+    std::array<uint64_t, kSymbols.size()> failing_until{};
     // PACE_SIMULATED_GPU_STICKY=cuEventRecord:3 gives the number of the call with which the
     // process's contexts fail for good.
     std::array<uint64_t, kSymbols.size()> sticky_calls{};
+    // PACE_SIMULATED_GPU_SLOW=cuMemUnmap:300000 gives the microseconds that each call takes longer.
+    std::array<uint64_t, kSymbols.size()> slow_us{};
 };
 
 const Settings& settings();

@@ -12,7 +12,7 @@ NcclSettings read_nccl_settings() {
     settings.valid =
         read_variable("PACE_SIMULATED_NCCL_VERSION", settings.version) &&
         read_variable("PACE_SIMULATED_NCCL_DELAY_US", delay_us) &&
-        read_failing(variable("PACE_SIMULATED_NCCL_FAIL"), kNcclSymbols, settings.failing_calls);
+        read_numbers(variable("PACE_SIMULATED_NCCL_FAIL"), kNcclSymbols, settings.failing_calls);
     settings.delay = std::chrono::microseconds(delay_us);
     return settings;
 }

@@ -50,7 +50,7 @@ enum class Kernel : uint8_t { sum, top_k, gather, scatter };
 bool fails(Kernel kernel) {
     static const auto failing = [] {
         std::array<uint64_t, kKernels.size()> calls{};
-        (void)read_failing(variable("PACE_SIMULATED_KERNEL_FAIL"), kKernels, calls);
+        (void)read_numbers(variable("PACE_SIMULATED_KERNEL_FAIL"), kKernels, calls);
         return calls;
     }();
     static std::array<std::atomic<uint64_t>, kKernels.size()> calls_so_far;

@@ -93,6 +93,27 @@ TEST(Settings, ACallCanBeMadeToFail) {
     });
 }
 
+TEST(Settings, ACallCanBeMadeToFailAtFirst) {
+    apart({{"PACE_SIMULATED_GPU_FAIL_UNTIL", "cuStreamCreate:2"}}, [] {
+        const Gpu gpu;
+        CUstream stream = nullptr;
+        EXPECT_EQ(driver().stream_create(&stream, 0), 999);
+        EXPECT_EQ(driver().stream_create(&stream, 0), 999);
+        EXPECT_EQ(driver().stream_create(&stream, 0), kSuccess);
+    });
+}
+
+TEST(Settings, ACallCanBeMadeSlow) {
+    apart({{"PACE_SIMULATED_GPU_SLOW", "cuMemHostUnregister:20000"}}, [] {
+        const Gpu gpu;
+        char memory = 0;
+        EXPECT_EQ(driver().mem_host_register(&memory, 1, 0), kSuccess);
+        const auto begun = std::chrono::steady_clock::now();
+        EXPECT_EQ(driver().mem_host_unregister(&memory), kSuccess);
+        EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(20));
+    });
+}
+
 TEST(Settings, AContextCanBeMadeToFailForGood) {
     apart({{"PACE_SIMULATED_GPU_STICKY", "cuMemHostRegister_v2:2"}}, [] {
         CUcontext context = nullptr;
@@ -111,7 +132,8 @@ TEST(Settings, AContextCanBeMadeToFailForGood) {
 
 TEST(Settings, SlipsInThemAreFailures) {
     for (const char* const wrong : {"cuNoSuchFunction:1", "cuMemCreate", "cuMemCreate:0", ":1"})
-        for (const char* const name : {"PACE_SIMULATED_GPU_FAIL", "PACE_SIMULATED_GPU_STICKY"})
+        for (const char* const name : {"PACE_SIMULATED_GPU_FAIL", "PACE_SIMULATED_GPU_FAIL_UNTIL",
+                                       "PACE_SIMULATED_GPU_SLOW", "PACE_SIMULATED_GPU_STICKY"})
             apart({{name, wrong}}, [&] { EXPECT_FALSE(CudaDriver::get()) << name << wrong; });
     apart({{"PACE_SIMULATED_GPUS", "many"}}, [] { EXPECT_FALSE(CudaDriver::get()); });
 }
