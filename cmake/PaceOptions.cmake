@@ -57,6 +57,8 @@ endif()
 # sanitizer stops at such uses too.
 if(PACE_SANITIZE MATCHES "undefined")
   add_compile_options(-fno-sanitize=null,vptr,object-size)
+  # A program in C may use a library in C++.
+  add_link_options($<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime>)
 endif()
 
 # The optimization of sources with loops over whole vectors. A sanitizer build has none: clang compiles one of them for

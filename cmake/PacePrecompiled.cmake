@@ -25,22 +25,29 @@ set(PACE_PRECOMPILED_HEADERS
   <functional> <map> <memory> <mutex> <optional> <random> <ranges> <set> <span> <sstream> <string> <string_view> <thread>
   <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
 
-# pace_precompiled(TARGET KIND): the target's sources begin with the headers of its kind: library, program or test.
+# pace_precompiled(TARGET KIND COMPUTES): the target's sources begin with the headers of its kind: library, program or
+# test. If it computes, a sanitizer build optimizes it, and it has headers of its own.
 # What is compiled with options of its own cannot have them (GCC fails inside): pace_own_options, pace_source_options.
-function(pace_precompiled target kind)
+function(pace_precompiled target kind computes)
+  set(options "")
+  set(donor pace_precompiled_${kind})
+  if(computes AND PACE_SANITIZE)
+    set(options -O1)
+    string(APPEND donor _that_computes)
+  endif()
+  target_compile_options(${target} PRIVATE ${options})
   get_target_property(sources ${target} SOURCES)
   if(NOT PACE_PRECOMPILED OR sources MATCHES "\\.c(;|$)")
     return()
   endif()
-  set(donor pace_precompiled_${kind})
   if(NOT TARGET ${donor})
-    pace_precompiled_donor(${donor} ${kind})
+    pace_precompiled_donor(${donor} ${kind} "${options}")
   endif()
   target_precompile_headers(${target} REUSE_FROM ${donor})
 endfunction()
 
 # A program has code for a fixed place in it, a library has not; so each kind needs its own.
-function(pace_precompiled_donor donor kind)
+function(pace_precompiled_donor donor kind options)
   set(source "${CMAKE_BINARY_DIR}/${donor}.cpp")
   if(kind STREQUAL "library")
     file(GENERATE OUTPUT "${source}" CONTENT "")
@@ -55,6 +62,7 @@ function(pace_precompiled_donor donor kind)
     list(APPEND headers <gtest/gtest.h>)
     target_link_libraries(${donor} PRIVATE pace_test_flags GTest::gtest)
   endif()
+  target_compile_options(${donor} PRIVATE ${options})
   target_precompile_headers(${donor} PRIVATE ${headers})
   set_target_properties(${donor} PROPERTIES UNITY_BUILD OFF)
 endfunction()

@@ -25,13 +25,14 @@ function(pace_export_folder target folder)
   endif()
 endfunction()
 
-# pace_library(NAME FOLDER path/in/tree SOURCES a.cpp ... PUBLIC libs... PRIVATE libs...)
+# pace_library(NAME FOLDER path/in/tree SOURCES a.cpp ... PUBLIC libs... PRIVATE libs... [COMPUTES])
+# COMPUTES: a sanitizer build optimizes it, since its tests compute for longer than that takes.
 function(pace_library name)
-  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES" "FOLDER" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE pace_flags ${ARG_PRIVATE})
   pace_export_folder(${name} ${ARG_FOLDER})
-  pace_precompiled(${name} library)
+  pace_precompiled(${name} library ${ARG_COMPUTES})
 endfunction()
 
 # pace_no_undefined(TARGET): the shared library must name all libraries that it needs. With a sanitizer, its runtime is
@@ -58,7 +59,7 @@ function(pace_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE pace_flags ${ARG_LIBS})
-  pace_precompiled(${name} program)
+  pace_precompiled(${name} program FALSE)
   pace_sanitizer_options(${name})
   if(PACE_SANITIZE AND name MATCHES "_bench$")
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
@@ -81,10 +82,11 @@ endif()
 set(PACE_SANITIZED_LABELS unit cluster)
 
 # pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds] [SERIAL] [REPETITIONS filter]
-#           [ONE_THREAD filter] [APART])
+#           [ONE_THREAD filter] [APART] [COMPUTES])
 # Every TEST in the sources becomes one CTest test named NAME.Suite.Test. A sanitizer build gives its tests the
 # prefix and the label asan or tsan. There a program of unit tests is one test, because to start the program takes
 # longer than most of its tests. APART: not this one, whose tests each need a process. SERIAL: no other test runs beside it, for what measures time.
+# COMPUTES: as for pace_library.
 # REPETITIONS: a GoogleTest filter of tests that a sanitizer build gives the label LABELS_repetition. They
 # show the same code in another family once more, and `tests/run` leaves them out without --all.
 # ONE_THREAD: the same for the thread sanitizer's build alone, of tests in which no thread meets another, or the same
@@ -92,7 +94,7 @@ set(PACE_SANITIZED_LABELS unit cluster)
 # (`tests/run --all`).
 # Nothing is built without PACE_TESTS.
 function(pace_test name)
-  cmake_parse_arguments(ARG "SERIAL;APART" "TIMEOUT;REPETITIONS;ONE_THREAD" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;APART;COMPUTES" "TIMEOUT;REPETITIONS;ONE_THREAD" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -116,7 +118,7 @@ function(pace_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE pace_flags pace_test_flags ${ARG_LIBS} GTest::gtest_main GTest::gtest)
-  pace_precompiled(${name} test)
+  pace_precompiled(${name} test ${ARG_COMPUTES})
   pace_sanitizer_options(${name})
   set(filter "*")
   if(PACE_SANITIZE)
