@@ -57,15 +57,12 @@ endif()
 # sanitizer stops at such uses too.
 if(PACE_SANITIZE MATCHES "undefined")
   add_compile_options(-fno-sanitize=null,vptr,object-size)
-  # A program in C may use a library in C++.
-  add_link_options($<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime>)
 endif()
 
-# The optimization of sources with loops over whole vectors. A sanitizer build has none: clang compiles one of them for
-# minutes otherwise.
+# The optimization of sources with loops over whole vectors.
 set(PACE_LOOPS -O3)
 if(PACE_SANITIZE)
-  set(PACE_LOOPS -O0)
+  set(PACE_LOOPS -O1)
 endif()
 
 # A sanitizer build does not look for undefined behaviour in the tests' own sources, nor does libFuzzer follow them.
