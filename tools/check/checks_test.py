@@ -10,6 +10,7 @@ import include_check
 import log_check
 import settings_check
 import style_check
+import tidy_check
 
 
 def includes(path, *targets, is_test=False):
@@ -150,6 +151,16 @@ class Settings(unittest.TestCase):
         used = "use(job.options().edges, options_.alpha);"
         self.assertEqual(settings_check.unused_options(header, [used]), [])
         self.assertEqual(len(settings_check.unused_options(header, ["options.alpha = 1; edges()"])), 2)
+
+
+class Tidy(unittest.TestCase):
+    def test_it_reads_commands_without_precompiled_headers_of_either_compiler(self):
+        for precompiled in (
+                " -fpch-preprocess --param=ggc-min-heapsize=1048576 -Winvalid-pch -include /a/b.dir/cmake_pch.hxx",
+                " -Xclang -fno-pch-timestamp -fpch-instantiate-templates -Winvalid-pch"
+                " -include-pch /a/b.dir/cmake_pch.hxx.pch"):
+            self.assertEqual(tidy_check.PRECOMPILED.sub("", f"c++{precompiled} -O1 -include c.h -c d.cpp"),
+                             "c++ -O1 -include c.h -c d.cpp")
 
 
 class Log(unittest.TestCase):

@@ -32,8 +32,9 @@ CLANG_TIDY = "clang-tidy-16"
 SECONDS = 120
 APART = re.compile(r"^(tests|bench)/|_(test|bench|fixture)\.cpp$")
 COMMANDS = "commands-for-tidy"
-# Headers that GCC compiled before are nothing to clang, and hide a missing include.
-PRECOMPILED = re.compile(r" (-Winvalid-pch|-fpch-preprocess|--param=ggc\S+|-include \S+/cmake_pch\.hxx)(?= )")
+# Headers that were compiled before hide a missing include, and GCC's are nothing to clang.
+PRECOMPILED = re.compile(r" (-Winvalid-pch|-fpch-preprocess|--param=ggc\S+|-include \S+/cmake_pch\.hxx"
+                         r"|-Xclang -fno-pch-timestamp|-fpch-instantiate-templates|-include-pch \S+/cmake_pch\.hxx\.pch)(?= )")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
