@@ -39,9 +39,10 @@ Result<CudaDriver> load() {
 }  // namespace
 
 const Result<const CudaDriver*>& CudaDriver::get() {
-    static const Result<CudaDriver> loaded = load();
-    static const Result<const CudaDriver*> answer =
-        loaded ? Result<const CudaDriver*>(&*loaded) : Result<const CudaDriver*>(loaded.error());
+    // Never destroyed, because threads that use the driver may outlive the end of main.
+    static const auto& loaded = *new Result<CudaDriver>(load());
+    static const auto& answer = *new Result<const CudaDriver*>(
+        loaded ? Result<const CudaDriver*>(&*loaded) : Result<const CudaDriver*>(loaded.error()));
     return answer;
 }
 

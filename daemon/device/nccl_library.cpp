@@ -65,9 +65,10 @@ ErrorKind kind_of(ncclResult_t result) {
 }  // namespace
 
 const Result<const NcclLibrary*>& NcclLibrary::get() {
-    static const Result<NcclLibrary> loaded = load_nccl();
-    static const Result<const NcclLibrary*> answer =
-        loaded ? Result<const NcclLibrary*>(&*loaded) : Result<const NcclLibrary*>(loaded.error());
+    // Never destroyed, because threads that call NCCL may outlive the end of main.
+    static const auto& loaded = *new Result<NcclLibrary>(load_nccl());
+    static const auto& answer = *new Result<const NcclLibrary*>(
+        loaded ? Result<const NcclLibrary*>(&*loaded) : Result<const NcclLibrary*>(loaded.error()));
     return answer;
 }
 
