@@ -39,9 +39,9 @@ target_compile_options(pace_flags INTERFACE
   "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:${PACE_GCC12_FALSE_ALARMS}>")
 target_compile_definitions(pace_flags INTERFACE _GNU_SOURCE PACE_VERSION="${PROJECT_VERSION}")
 
-# What tests/run builds, and the release build, compile a folder's sources a dozen at a time, in a third of the time; the dev
-# build and tools/check/alone_check.py compile each alone, so that a missing include is found there. A coroutine's frame may then hold a local type of its
-# "main" file, which GCC takes for a header's.
+# What tests/run builds, and the release build, compile a folder's sources a dozen at a time, in a third of the time. The
+# dev build and tools/check/alone_check.py compile each alone, so that a missing include is found there. A coroutine's
+# frame may hold a local type of its "main" file, which GCC takes for a header's when several are compiled at once.
 if(CMAKE_UNITY_BUILD)
   target_compile_options(pace_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()

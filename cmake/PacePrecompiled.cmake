@@ -2,8 +2,8 @@
 # and once for all tests, and GCC seldom collects garbage. Together they take a fifth of the compilers' time away.
 # A source must still include what it uses: the dev and release builds have no such headers.
 #
-# The compiler cache serves another clone only if the precompiled headers are the same there, byte for byte. So it must
-# see their paths, to make them relative, and it needs CCACHE_SLOPPINESS=pch_defines,time_macros.
+# The compiler cache needs CCACHE_SLOPPINESS=pch_defines,time_macros. GCC's precompiled headers serve every clone. Clang's
+# name the clone that made them and are useless without it, so what clang compiles is in the cache for one clone only.
 
 option(PACE_PRECOMPILED "Compile the standard's headers once, and let GCC have 1 GiB" OFF)
 
@@ -13,9 +13,6 @@ if(PACE_PRECOMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Such headers are less a system's to GCC 12, and its false alarms inside std::string come through.
   target_compile_options(pace_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;${PACE_GCC12_FALSE_ALARMS}>")
 elseif(PACE_PRECOMPILED)
-  # CMake hides these paths behind -Xclang, where the compiler cache does not look.
-  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include-pch <PCH_FILE>)
-  set(CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -Xclang -emit-pch -include <PCH_HEADER> -x c++-header)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 

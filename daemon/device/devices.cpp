@@ -61,7 +61,10 @@ void Devices::look() {
     for (int ordinal = 0; ordinal < count; ++ordinal) {
         auto facts = facts_of(*driver_, ordinal);
         if (facts) {
-            entries_.emplace_back().facts = std::move(*facts);
+            Entry& entry = entries_.emplace_back();
+            entry.facts = std::move(*facts);
+            if (!entry.facts.closed_by_mode.empty())
+                entry.refused = base::Error{ErrorKind::not_found, entry.facts.closed_by_mode};
             continue;
         }
         base::log_event(base::events::kGpuUnusable,
@@ -101,9 +104,8 @@ void Devices::open_all() {
 
 void Devices::open(Entry& entry) {
     // Not even for a moment: a context of this process would keep the trainer's out.
-    if (!entry.facts.closed_by_mode.empty())
-        entry.refused = base::Error{ErrorKind::not_found, entry.facts.closed_by_mode};
-    else if (entry.refused)
+    if (!entry.facts.closed_by_mode.empty()) return;
+    if (entry.refused)
         open_again(entry);
     else
         end_opening(entry, begin_opening(entry.facts));
@@ -193,7 +195,7 @@ std::vector<Devices::Summary> Devices::list() const {
                 summary.peers.push_back(other.facts.id());
         }
         summary.open = entry.device != nullptr;
-        summary.refused = entry.refused ? entry.refused->message : entry.facts.closed_by_mode;
+        if (entry.refused) summary.refused = entry.refused->message;
         if (!summary.open) continue;
         summary.shared_with = entry.shared_with;
         if (const auto free = entry.device->free_bytes()) summary.free_bytes = *free;

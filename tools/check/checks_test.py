@@ -158,7 +158,8 @@ class Tidy(unittest.TestCase):
         for precompiled in (
                 " -fpch-preprocess --param=ggc-min-heapsize=1048576 -Winvalid-pch -include /a/b.dir/cmake_pch.hxx",
                 " -Xclang -fno-pch-timestamp -fpch-instantiate-templates -Winvalid-pch"
-                " -include-pch /a/b.dir/cmake_pch.hxx.pch"):
+                " -Xclang -include-pch -Xclang /a/b.dir/cmake_pch.hxx.pch"
+                " -Xclang -include -Xclang /a/b.dir/cmake_pch.hxx"):
             self.assertEqual(tidy_check.PRECOMPILED.sub("", f"c++{precompiled} -O1 -include c.h -c d.cpp"),
                              "c++ -O1 -include c.h -c d.cpp")
 

@@ -34,7 +34,7 @@ APART = re.compile(r"^(tests|bench)/|_(test|bench|fixture)\.cpp$")
 COMMANDS = "commands-for-tidy"
 # Headers that were compiled before hide a missing include, and GCC's are nothing to clang.
 PRECOMPILED = re.compile(r" (-Winvalid-pch|-fpch-preprocess|--param=ggc\S+|-include \S+/cmake_pch\.hxx"
-                         r"|-Xclang -fno-pch-timestamp|-fpch-instantiate-templates|-include-pch \S+/cmake_pch\.hxx\.pch)(?= )")
+                         r"|-Xclang -fno-pch-timestamp|-fpch-instantiate-templates|-Xclang -include-pch -Xclang \S+/cmake_pch\.hxx\.pch|-Xclang -include -Xclang \S+/cmake_pch\.hxx)(?= )")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
