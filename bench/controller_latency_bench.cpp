@@ -50,12 +50,10 @@ class Probe final : public daemon::ControlHandler {
         config.context = std::move(context);
         config.name = "probe";
         config.generation = base::random_token();
-        auto link = daemon::ControllerLink::create(loop, config, *this);
-        if (!link) {
-            std::fprintf(stderr, "%s\n", link.error().message.c_str());
-            std::exit(1);
-        }
+        auto link = daemon::ControllerLink::create(loop, config);
+        if (!link) give_up(link.error());
         link_ = std::move(*link);
+        if (const auto begun = link_->begin(*this); !begun) give_up(begun.error());
         until([this] { return committed_; });
     }
 
@@ -128,6 +126,10 @@ class Probe final : public daemon::ControlHandler {
     void report(daemon::control::Heartbeat& /*heartbeat*/) override {}
 
   private:
+    [[noreturn]] static void give_up(const base::Error& error) {
+        std::fprintf(stderr, "%s\n", error.message.c_str());
+        std::exit(1);
+    }
     void until(const std::function<bool()>& holds) {
         while (!holds()) loop_.turn(true);
     }

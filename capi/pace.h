@@ -545,8 +545,9 @@ typedef struct pace_buffer_options {
  * With options->device.type = PACE_DEVICE_CUDA it is memory of that GPU, and *ret_data a device
  * pointer, aligned to 256 bytes at least, in the device's primary context, which CUDA's runtime,
  * PyTorch and JAX use, too. NVIDIA's driver is loaded then, not before; a process that forks does
- * that earlier. The daemon keeps a twin of the same size in memory of the host, which counts
- * against the client's quota. See pace_call for the order between streams and calls. Where the GPU
+ * that earlier. Exchanges by way of the hosts work on a twin of the same size in memory of the
+ * host. The daemon takes its memory when it is needed first, and counts it against the client's
+ * quota from the start. See pace_call for the order between streams and calls. Where the GPU
  * exports no descriptors of its memory the buffer does not survive the daemon: then the session
  * cannot reconnect (E_CLOSED).
  *
@@ -581,7 +582,9 @@ PACE_API pace_status pace_buffer_create(pace_session* session, int32_t type, uin
 
 /* Frees the buffer and unmaps its memory; no daemon is needed for that. A null handle does nothing.
  * Threads: any.  Blocks: for one exchange with the daemon, and while another thread makes or frees
- * a buffer, or reconnects. Fails with: E_HANDLE; E_INVALID while a request in flight names it. */
+ * a buffer, or reconnects; for a buffer on a GPU also until the work that this process has queued
+ * on the GPU by now has ended, so not while a CUDA graph is being captured. Fails with: E_HANDLE;
+ * E_INVALID while a request in flight names it. */
 PACE_API pace_status pace_buffer_free(pace_session* session, pace_buffer buffer, pace_error* error);
 
 /* What pace_buffer_get_info tells of a buffer. */
@@ -727,21 +730,35 @@ enum {
     /* The wait returns PACE_INTERRUPTED when its thread has handled a signal, and twice a second
      * besides, so that a trainer in a language that handles signals between its own steps can look.
      */
-    PACE_WAIT_SIGNALS = 1
+    PACE_WAIT_SIGNALS = 1,
+
+    /* pace_request_wait alone, with a stream in options->device and stream: the stream waits for
+     * the request's end at once, and this thread does not. The call returns PENDING; the request
+     * stays in flight, and another wait collects it and tells how it ended. The stream goes on
+     * whatever the end is, also when it is a fault, the daemon dies or the session is freed: work
+     * that is queued there then sees the buffers as they are, so look at the end before you use
+     * what was made of them. What the end needs of this process must not be queued behind the wait:
+     * not in this stream, and not in one that shares its queue of the GPU
+     * (CUDA_DEVICE_MAX_CONNECTIONS). If the request has ended already, it is collected as without
+     * this flag. Where streams cannot wait so long (a driver before CUDA 11.7, a daemon inside this
+     * process), and for buffers on the host, this thread waits as without it. Each call makes its
+     * stream wait, so several streams may wait for one request. */
+    PACE_WAIT_QUEUED = 2
 };
 
 /* How a request is waited for. */
 typedef struct pace_wait_options {
     uint32_t struct_size;
-    uint32_t flags; /* PACE_WAIT_SIGNALS */
+    uint32_t flags; /* PACE_WAIT_SIGNALS, PACE_WAIT_QUEUED, both or 0 */
 
     /* Who waits for a result on a GPU. All zero, or PACE_DEVICE_CPU: this thread waits until the
      * result is there. PACE_DEVICE_CUDA and the GPU's number: `stream` (a cudaStream_t or CUstream
      * of that GPU; NULL: its default stream) waits, and work queued there from now on sees the
      * result. This thread then waits only until the daemon has queued the work that makes the
-     * result: for the other members' calls, and for the data of other nodes. If the daemon dies
-     * after the wait has returned OK, the stream may see only part of the result; the next call
-     * tells of the death. This field changes nothing for a request with buffers on the host. */
+     * result: for the other members' calls, and for the data of other nodes (PACE_WAIT_QUEUED: it
+     * waits for nothing). If the daemon dies after the wait has returned OK, the stream may see
+     * only part of the result; the next call tells of the death. This field changes nothing for a
+     * request with buffers on the host. */
     pace_device device;
     void* stream;
 
@@ -760,15 +777,15 @@ typedef struct pace_wait_options {
  * sleeps.
  *
  * Returns: OK; TIMEOUT (not ended, not collected); INTERRUPTED (the same, only with
- * PACE_WAIT_SIGNALS); or the way it ended: ABORTED, CANCELED, STALE or a fault, with the info
- * filled and the request collected. Every request ends exactly once, also when the daemon dies
- * (E_DAEMON_GONE). Threads: any; several may wait, each for its own request. Blocks: at most
- * timeout_ms; with 0 as pace_request_test. Fails with: E_INVALID (an argument or option is wrong;
- * not collected), E_HANDLE (never made, or collected already; its result is then where it belongs),
- * E_UNSUPPORTED (options->device; not collected), E_CLOSED (the session has left), and how the
- * request failed: E_REFUSED, E_MISMATCH (workers disagree about verb, types or lengths),
- * E_DAEMON_GONE, or another fault. ret_info->status tells the two apart: it is PACE_PENDING of a
- * request that has not been collected.
+ * PACE_WAIT_SIGNALS); PENDING (the same, only with PACE_WAIT_QUEUED); or the way it ended: ABORTED,
+ * CANCELED, STALE or a fault, with the info filled and the request collected. Every request ends
+ * exactly once, also when the daemon dies (E_DAEMON_GONE). Threads: any; several may wait, each for
+ * its own request. Blocks: at most timeout_ms; with 0 as pace_request_test. Fails with: E_INVALID
+ * (an argument or option is wrong; not collected), E_HANDLE (never made, or collected already; its
+ * result is then where it belongs), E_UNSUPPORTED (options->device; not collected), E_CLOSED (the
+ * session has left), and how the request failed: E_REFUSED, E_MISMATCH (workers disagree about
+ * verb, types or lengths), E_DAEMON_GONE, or another fault. ret_info->status tells the two apart:
+ * it is PACE_PENDING of a request that has not been collected.
  *
  * Once a request has lasted for ten seconds (the daemon's setting wait_notice_ms), the message of
  * TIMEOUT, INTERRUPTED and PENDING says for whom it waits, or for what. */
@@ -926,7 +943,10 @@ typedef struct pace_average_options {
 
 /* Averages the buffers, which hold parameters, over a group of workers that are ready (averaging
  * family). options->call.iteration is the worker's own step count; afterwards it is the group's
- * newest, as the info tells. Source: Miao et al., SIGMOD 2021, Algorithm 2. */
+ * newest, as the info tells. A worker that comes back after a time away goes on with its own model.
+ * If nobody else was left meanwhile, and newly started workers have begun the job anew, it is told
+ * once: its call ends as STALE, and pace_broadcast gives it their model. Source: Miao et al.,
+ * SIGMOD 2021, Algorithm 2. */
 PACE_API pace_status pace_average(pace_session* session, const pace_slice* slices, size_t count,
                                   const pace_average_options* options, pace_request* ret_request,
                                   pace_error* error);

@@ -47,9 +47,10 @@ struct Wait {
 Result<Wait> read_wait(int64_t timeout_ms, const pace_wait_options* given) {
     PACE_TRY_ASSIGN(deadline, capi::deadline_of(timeout_ms));
     PACE_TRY_ASSIGN(options, capi::read_optional(given, kWait));
-    if ((options.flags & ~uint32_t{PACE_WAIT_SIGNALS}) != 0)
+    if ((options.flags & ~uint32_t{PACE_WAIT_SIGNALS | PACE_WAIT_QUEUED}) != 0)
         return make_error(ErrorKind::invalid,
-                          "options->flags is {:#x}; use PACE_WAIT_SIGNALS or nothing",
+                          "options->flags is {:#x}; use PACE_WAIT_SIGNALS, PACE_WAIT_QUEUED, both "
+                          "or nothing",
                           options.flags);
     if (options.members == nullptr && options.member_capacity != 0)
         return make_error(ErrorKind::invalid,
@@ -57,15 +58,32 @@ Result<Wait> read_wait(int64_t timeout_ms, const pace_wait_options* given) {
                           "neither",
                           options.member_capacity);
     PACE_TRY(capi::check_stream(options.stream, options.device, "options->"));
+    if ((options.flags & PACE_WAIT_QUEUED) != 0 && options.device.type != PACE_DEVICE_CUDA)
+        return make_error(
+            ErrorKind::invalid,
+            "options->flags has PACE_WAIT_QUEUED, but options->device is no GPU; name "
+            "the GPU and the stream that is to wait");
     return Wait{deadline, timeout_ms == 0, options};
+}
+
+// Only pace_request_wait has a single request, and a status for a wait that is queued.
+Result<Wait> read_unqueued(int64_t timeout_ms, const pace_wait_options* given) {
+    PACE_TRY_ASSIGN(how, read_wait(timeout_ms, given));
+    if ((how.options.flags & PACE_WAIT_QUEUED) == 0) return how;
+    return make_error(ErrorKind::invalid,
+                      "options->flags has PACE_WAIT_QUEUED, which only pace_request_wait takes");
 }
 
 // A caller that only looks does so because the descriptor says that a request has ended. Such a
 // caller is not told to look again.
 client::Waiter waiter_of(const Wait& how) {
     const auto gpu = capi::gpu_of(how.options.device);
-    return {(how.options.flags & PACE_WAIT_SIGNALS) != 0, gpu.has_value(), gpu.value_or(0),
-            static_cast<pace::base::cuda::CUstream>(how.options.stream), how.only_looks};
+    return {(how.options.flags & PACE_WAIT_SIGNALS) != 0,
+            gpu.has_value(),
+            gpu.value_or(0),
+            static_cast<pace::base::cuda::CUstream>(how.options.stream),
+            (how.options.flags & PACE_WAIT_QUEUED) != 0,
+            how.only_looks};
 }
 
 // pace_member has the layout of MemberEntry (handle.h asserts this) and has no invariant of its
@@ -152,6 +170,10 @@ Result<pace_status> wait(pace_session* session, Wanted requests, const Wait& how
     PACE_TRY_ASSIGN(ended, requests.empty()
                                ? inside.next(how.deadline, &end, waiter)
                                : inside.wait_any(requests, how.deadline, &end, waiter));
+    if (end.queued)
+        return capi::report(error, PACE_PENDING,
+                            "the stream waits for the request, which is in flight; collect it "
+                            "later");
     if (!ended)
         return report_unended(session, requests, end.interrupted ? PACE_INTERRUPTED : unended,
                               error);
@@ -192,7 +214,7 @@ pace_status pace_request_wait_any(pace_session* session, const pace_request* req
         if (count == 0 || count > kWantedMax)
             return make_error(ErrorKind::invalid, "count is {}; give 1 to {} requests", count,
                               kWantedMax);
-        PACE_TRY_ASSIGN(how, read_wait(timeout_ms, options));
+        PACE_TRY_ASSIGN(how, read_unqueued(timeout_ms, options));
         std::array<client::RequestHandle, kWantedMax> handles;
         std::transform(requests, requests + count, handles.begin(),
                        [](const pace_request& request) { return capi::handle_of(request); });
@@ -207,7 +229,7 @@ pace_status pace_request_test(pace_session* session, pace_request request,
     return capi::guard(error, [&]() -> Result<pace_status> {
         PACE_TRY(void_info(ret_info));
         PACE_TRY(capi::require(session, "session"));
-        PACE_TRY_ASSIGN(how, read_wait(0, options));
+        PACE_TRY_ASSIGN(how, read_unqueued(0, options));
         how.deadline = TimePoint::min();
         const client::RequestHandle handle = capi::handle_of(request);
         return wait(session, {&handle, 1}, how, PACE_PENDING, nullptr, ret_info, error);
@@ -221,7 +243,7 @@ pace_status pace_session_next(pace_session* session, int64_t timeout_ms,
         PACE_TRY(void_info(ret_info));
         PACE_TRY(capi::require(session, "session"));
         PACE_TRY(capi::require(ret_request, "ret_request"));
-        PACE_TRY_ASSIGN(how, read_wait(timeout_ms, options));
+        PACE_TRY_ASSIGN(how, read_unqueued(timeout_ms, options));
         return wait(session, {}, how, PACE_TIMEOUT, ret_request, ret_info, error);
     });
 }

@@ -82,7 +82,7 @@ endif()
 set(PACE_SANITIZED_LABELS unit cluster)
 
 # pace_test(NAME SOURCES a_test.cpp ... LIBS libs... [LABELS unit] [TIMEOUT seconds] [SERIAL] [REPETITIONS filter]
-#           [ONE_THREAD filter] [APART] [COMPUTES])
+#           [ONE_THREAD filter] [SAME_MEMORY filter] [APART] [COMPUTES])
 # Every TEST in the sources becomes one CTest test named NAME.Suite.Test. A sanitizer build gives its tests the
 # prefix and the label asan or tsan. There a program of unit tests is one test, because to start the program takes
 # longer than most of its tests. APART: not this one, whose tests each need a process. SERIAL: no other test runs beside it, for what measures time.
@@ -90,11 +90,12 @@ set(PACE_SANITIZED_LABELS unit cluster)
 # REPETITIONS: a GoogleTest filter of tests that a sanitizer build gives the label LABELS_repetition. They
 # show the same code in another family once more, and `tests/run` leaves them out without --all.
 # ONE_THREAD: the same for the thread sanitizer's build alone, of tests in which no thread meets another, or the same
-# threads meet as in a shorter test. If either is every test, the program is only built there with PACE_REPETITIONS
+# threads meet as in a shorter test. SAME_MEMORY: the same for the address sanitizer's build alone, of tests that use
+# memory as others do which it runs: long freezes of the longest families. If one of them is every test, the program is only built there with PACE_REPETITIONS
 # (`tests/run --all`).
 # Nothing is built without PACE_TESTS.
 function(pace_test name)
-  cmake_parse_arguments(ARG "SERIAL;APART;COMPUTES" "TIMEOUT;REPETITIONS;ONE_THREAD" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;APART;COMPUTES" "TIMEOUT;REPETITIONS;ONE_THREAD;SAME_MEMORY" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -106,6 +107,8 @@ function(pace_test name)
   endif()
   if(PACE_SANITIZE STREQUAL "thread")
     list(APPEND ARG_REPETITIONS ${ARG_ONE_THREAD})
+  else()
+    list(APPEND ARG_REPETITIONS ${ARG_SAME_MEMORY})
   endif()
   if(PACE_SANITIZE AND "*" IN_LIST ARG_REPETITIONS AND NOT PACE_REPETITIONS)
     return()

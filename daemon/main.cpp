@@ -11,7 +11,7 @@
 #include "daemon/node.h"
 #include "daemon/program.h"
 #include "daemon/web.h"
-#include "service/http/serve.h"
+#include "service/http/server/serve.h"
 #include "settings/log_level.h"
 #include "settings/settings.h"
 #include "transports/ucx/ucx_process.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 
 namespace pace::daemon {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 #include "tests/simulated_gpu/simulated_gpu.h"
 
 namespace pace::daemon {

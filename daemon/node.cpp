@@ -15,11 +15,12 @@
 #include "base/log/daemon_events.h"
 #include "base/log/log.h"
 #include "base/random.h"
-#include "base/repeated.h"
 #include "base/threads/release_thread.h"
 #include "daemon/clients/client_set.h"
 #include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"
+#include "daemon/data_plane.h"
+#include "daemon/gpu/gpu_groups.h"
 #include "daemon/jobs/engine.h"
 #include "daemon/nccl_choice.h"
 #include "daemon/telemetry/document.h"
@@ -27,19 +28,13 @@
 #include "protocol/nccl.h"
 #include "service/controller/shell/controller_server.h"
 #include "transports/memory/memory_network.h"
-#include "transports/memory/memory_transport.h"
 #include "transports/network/interfaces.h"
-#include "transports/tls/tls_transport.h"
-#include "transports/ucx/ucx_transport.h"
 
 namespace pace::daemon {
 
 using base::Result;
 
 namespace {
-
-// The value of data_transport for the transport that is not UCX.
-constexpr std::string_view kTls = "tls";
 
 // How long a stopping daemon waits for running operations.
 constexpr base::Duration kSettleMax = std::chrono::seconds(1);
@@ -49,22 +44,6 @@ uint32_t descriptors_in_use() {
     const std::filesystem::directory_iterator descriptors("/proc/self/fd", failed);
     if (failed) return 0;
     return static_cast<uint32_t>(std::distance(begin(descriptors), end(descriptors)));
-}
-
-// Whether nobody but the cluster's nodes can reach these interfaces from other machines.
-bool is_closed(const NodeConfig& config, const std::string& devices) {
-    return config.closed_network || transports::are_loopback(devices);
-}
-
-// UCX trusts any process that reaches its port: a few unexpected bytes end the daemon.
-Result<> check_network(const NodeConfig& config, const std::string& devices) {
-    if (is_closed(config, devices)) return {};
-    return base::make_error(base::ErrorKind::denied,
-                            "data_interface \"{}\" leads to a network, on which UCX would listen: "
-                            "whoever reaches its port could end this daemon, or write to its "
-                            "memory. If nobody but the cluster's nodes can send anything there, "
-                            "set closed_network = true; otherwise set data_transport = \"tls\"",
-                            config.data_interface);
 }
 
 }  // namespace
@@ -95,17 +74,18 @@ struct Node::State {
     Counters counters;
     kernels::WorkerPool pool;
     base::BackgroundThread disk;
-    // Replaces the data plane of a daemon without other nodes.
-    std::unique_ptr<transports::MemoryNetwork> lonely;
-    base::Repeated strangers_said;  // at the data port, by address and reason
+    std::unique_ptr<transports::MemoryNetwork> lonely;  // see DataPlane
     std::unique_ptr<transports::Transport> transport;
     std::unique_ptr<Peers> peers;
-    std::unique_ptr<Services> services;
-    std::unique_ptr<Engine> engine;
 
     std::shared_ptr<control_zmq::Context> zmq;
     std::unique_ptr<controller::ControllerServer> server;
+    std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
     std::unique_ptr<ControllerLink> link;
+
+    std::unique_ptr<GpuGroups> gpu_groups;  // before the jobs, whose results may lie in its memory
+    std::unique_ptr<Services> services;
+    std::unique_ptr<Engine> engine;
 
     std::unique_ptr<ClientContext> client_context;
     std::unique_ptr<ClientSet> clients;
@@ -116,10 +96,9 @@ struct Node::State {
     void find_gpus();
     void open_recordings();
     Result<> open_transport();
-    Result<> open_tls();
-    Result<> open_ucx();
-    std::chrono::milliseconds unmoved_max() const;
     Result<> open_control();
+    ControllerLinkConfig link_config() const;
+    void make_engine();
     Result<> open_clients();
     void keep_descriptors();
 };
@@ -164,83 +143,26 @@ void Node::State::find_gpus() {
     }
 }
 
-// One or two retransmissions by TCP do not make a connection stuck.
-std::chrono::milliseconds Node::State::unmoved_max() const {
-    return std::max(
-        std::chrono::duration_cast<std::chrono::milliseconds>(config.exchange.progress_deadline),
-        std::chrono::milliseconds(1000));
-}
-
-Result<> Node::State::open_tls() {
-    PACE_TRY_ASSIGN(addresses, transports::resolve_addresses(config.data_interface));
-    devices = fmt::format("{}", fmt::join(addresses, ","));
-    transports::TlsOptions options;
-    options.listen.clear();
-    for (const std::string& address : addresses)
-        options.listen.push_back({address, config.data_port});
-    options.unmoved_max = unmoved_max();
-    PACE_TRY_ASSIGN(tls, transports::TlsTransport::create(options));
-    tls->set_stranger_handler([this](const transports::TlsTransport::Stranger& stranger) {
-        const std::string address = stranger.source.substr(0, stranger.source.rfind(':'));
-        if (const uint64_t times = strangers_said.is_due(address + stranger.reason, base::now(),
-                                                         stranger.unreported + 1))
-            base::log_event(
-                base::events::kDataPortStranger,
-                {{"from", stranger.source}, {"because", stranger.reason}, {"times", times}});
-    });
-    transport = std::move(tls);
-    return {};
-}
-
-Result<> Node::State::open_ucx() {
-    PACE_TRY_ASSIGN(chosen, transports::resolve_devices(config.data_interface));
-    PACE_TRY(check_network(config, chosen));
-    devices = chosen;
-    transports::UcxOptions options;
-    options.net_devices = chosen;
-    options.tls = config.data_transport;
-    options.unmoved_max = unmoved_max();
-    PACE_TRY_ASSIGN(ucx, transports::UcxTransport::create(options));
-    transport = std::move(ucx);
-    return {};
-}
-
 Result<> Node::State::open_transport() {
-    if (config.controller.empty()) {
-        // With its own controller there are no other nodes, so no port is opened.
-        lonely = std::make_unique<transports::MemoryNetwork>();
-        transport = lonely->create();
-    } else if (config.data_transport == kTls) {
-        PACE_TRY(open_tls());
-    } else {
-        PACE_TRY(open_ucx());
-    }
+    PACE_TRY_ASSIGN(opened, open_data_plane(config));
+    devices = opened.devices;
+    lonely = std::move(opened.lonely);
+    transport = std::move(opened.transport);
     loop.add_poller(transport.get());
     if (transport->event_fd() >= 0)
         PACE_TRY(loop.watch(transport->event_fd(), EPOLLIN, [](uint32_t) {}));
     peers = std::make_unique<Peers>(*transport);
-    services =
-        std::make_unique<Services>(loop, *transport, *peers, pool, counters, config.exchange, disk);
-    services->gpus = &gpus;
-    services->accounts = Accounts::create(config.accounts);
-    engine = std::make_unique<Engine>(*services);
-    loop.when_out_of_memory([this] { engine->run_out_of_memory(); });
-    open_recordings();
-    transport->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
-        engine->peer_lost(peer, error);
-    });
     return {};
 }
 
 Result<> Node::State::open_control() {
-    ControllerLinkConfig link_config;
-    link_config.endpoint = config.controller;
+    ControllerLinkConfig own = link_config();
     if (config.controller.empty()) {
         PACE_TRY_ASSIGN(context, control_zmq::Context::create());
         zmq = context;
         controller::ControllerConfig controller_config;
-        link_config.endpoint = fmt::format("inproc://pace-{:x}", generation);
-        controller_config.listen = {link_config.endpoint};
+        own.endpoint = fmt::format("inproc://pace-{:x}", generation);
+        controller_config.listen = {own.endpoint};
         controller_config.journal = config.journal;
         controller_config.heartbeat_ms = config.heartbeat_ms;
         controller_config.seed = generation;
@@ -248,23 +170,43 @@ Result<> Node::State::open_control() {
                         controller::ControllerServer::create(loop, zmq, controller_config));
         server = std::move(created);
     }
-    link_config.context = zmq;
-    link_config.name = config.name;
-    link_config.zone = config.zone;
-    link_config.nccl = nccl.version;
-    link_config.hosted = config.hosted;
-    link_config.generation = generation;
-    link_config.address = transport->address();
-    link_config.host = config.name;
-    link_config.processors = std::thread::hardware_concurrency();
-    link_config.controller_key_file = config.curve_server_key_file;
-    link_config.secret_key_file = config.curve_secret_file;
-    link_config.insecure = config.insecure;
-    link_config.recorder = services->recorder;
-    PACE_TRY_ASSIGN(created, ControllerLink::create(loop, link_config, *engine));
+    own.context = zmq;
+    PACE_TRY_ASSIGN(created, ControllerLink::create(loop, own));
     link = std::move(created);
-    services->control = link.get();
     return {};
+}
+
+ControllerLinkConfig Node::State::link_config() const {
+    ControllerLinkConfig own;
+    own.endpoint = config.controller;
+    own.name = config.name;
+    own.zone = config.zone;
+    own.nccl = nccl.version;
+    own.hosted = config.hosted;
+    own.generation = generation;
+    own.address = transport->address();
+    own.host = config.name;
+    own.processors = std::thread::hardware_concurrency();
+    own.controller_key_file = config.curve_server_key_file;
+    own.secret_key_file = config.curve_secret_file;
+    own.insecure = config.insecure;
+    own.recorder = recorder;
+    return own;
+}
+
+void Node::State::make_engine() {
+    gpu_groups = std::make_unique<GpuGroups>(loop, config.exchange.nccl_communicators);
+    services = std::make_unique<Services>(loop, *transport, *peers, pool, counters, config.exchange,
+                                          disk, *link, *gpu_groups);
+    services->gpus = &gpus;
+    services->accounts = Accounts::create(config.accounts);
+    services->recorder = recorder;
+    engine = std::make_unique<Engine>(*services);
+    loop.when_out_of_memory([this] { engine->run_out_of_memory(); });
+    open_recordings();
+    transport->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
+        engine->peer_lost(peer, error);
+    });
 }
 
 // A daemon in its trainer's process keeps no files.
@@ -272,9 +214,9 @@ void Node::State::open_recordings() {
     recordings = std::make_unique<NodeRecordings>(
         loop, NodeRecordings::Source{
                   .node = config.name,
-                  .recorder = services->recorder,
+                  .recorder = recorder,
                   .self = [this] { return services->self; },
-                  .controller_clock = [this] { return link ? link->clock() : std::nullopt; },
+                  .controller_clock = [this] { return link->clock(); },
                   .folder = config.hosted ? std::filesystem::path() : recordings_folder(),
               });
     services->recordings = recordings.get();
@@ -311,14 +253,15 @@ Result<std::unique_ptr<Node>> Node::create(base::EventLoop& loop, const NodeConf
     loop.watch_of_steps().set_handler([state = state.get()](const base::LoopWatch::Step& step) {
         base::log_event(base::events::kLoopStoodStill,
                         {{"ms", base::to_seconds(step.took) * 1e3}, {"callback", step.origin}});
-        if (state->services)
-            state->services->recorder->note(
-                {.kind = RecordKind::loop_stood_still,
-                 .amount = static_cast<uint64_t>(step.took / std::chrono::microseconds(1))});
+        state->recorder->note(
+            {.kind = RecordKind::loop_stood_still,
+             .amount = static_cast<uint64_t>(step.took / std::chrono::microseconds(1))});
     });
     if (config.find_gpus) state->find_gpus();  // first, since the hello reports them
     PACE_TRY(state->open_transport());
     PACE_TRY(state->open_control());
+    state->make_engine();
+    PACE_TRY(state->link->begin(*state->engine));
     PACE_TRY(state->open_clients());
     state->keep_descriptors();
     std::unique_ptr<Node> node(new Node(std::move(state)));

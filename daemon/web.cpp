@@ -4,7 +4,7 @@
 
 #include "service/controller/shell/controller_server.h"
 #include "service/controller/web/routes.h"
-#include "service/http/health.h"
+#include "service/http/server/health.h"
 #include "service/metrics/process_metrics.h"
 
 namespace pace::daemon {

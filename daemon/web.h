@@ -11,7 +11,7 @@
 #include "daemon/node.h"
 #include "service/controller/web/console.h"
 #include "service/http/options.h"
-#include "service/http/server.h"
+#include "service/http/server/server.h"
 #include "service/metrics/page.h"
 
 namespace pace::daemon {

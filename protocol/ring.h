@@ -97,8 +97,9 @@ struct alignas(kCacheLine) SubmissionEntry {
     uint8_t sparse;  // push: 1 if the buffers are indices and values
     // average, reduce, sync: 1 if as many slices follow, to which the result goes.
     uint8_t out_of_place;
-    // Buffers on a GPU: 1 + the slot of a client's event. The client records the event behind the
-    // work that makes the buffers' contents. 0 means that the contents are complete.
+    // Buffers on a GPU: 1 + the slot of the client's word or event (DeviceShare), by which the
+    // client's stream tells behind the work that makes the buffers' contents. 0 means that the
+    // contents are complete.
     uint32_t event;
     uint64_t first;    // push, pull: the element of the model at which the buffers begin
     uint64_t entries;  // push of indices and values: their number
@@ -129,7 +130,7 @@ enum CompletionFlag : uint32_t {
     kCompletionResync = 1U << 1U,
     // Compression was asked for, but a dense exchange was faster.
     kCompletionDense = 1U << 2U,
-    // The result is there once the daemon's event of the slot has happened.
+    // The result is there once the daemon's stream has told so, by the slot's word or event.
     kCompletionOnDevice = 1U << 3U,
 };
 

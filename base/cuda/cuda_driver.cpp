@@ -22,12 +22,13 @@ Result<CudaDriver> load() {
 #define PACE_CUDA_FIND(name, symbol, parameters) \
     driver.name = reinterpret_cast<CUresult(*) parameters>(find(symbol));
     PACE_CUDA_FUNCTIONS(PACE_CUDA_FIND)
-#undef PACE_CUDA_FIND
     if (missing != nullptr)
         return make_error(ErrorKind::unavailable,
                           "the NVIDIA driver is too old: {} has no {}; CUDA 11.4's has all that is "
                           "needed",
                           kLibrary, missing);
+    PACE_CUDA_OPTIONAL_FUNCTIONS(PACE_CUDA_FIND)
+#undef PACE_CUDA_FIND
     const CUresult started = driver.init(0);
     if (started != kSuccess && started != kNoDevice)
         return driver.error(started, "the NVIDIA driver does not start");

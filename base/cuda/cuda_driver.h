@@ -58,6 +58,7 @@ inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kOutOfMemory = 2;
 inline constexpr CUresult kNoDevice = 100;
 inline constexpr CUresult kNotReady = 600;
+inline constexpr CUresult kNotSupported = 801;
 inline constexpr CUresult kIllegalAddress = 700;
 inline constexpr CUresult kCaptureUnsupported = 900;
 inline constexpr CUresult kCaptureInvalidated = 901;
@@ -75,14 +76,20 @@ inline constexpr int kCaptureRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kEventInterprocess = 4;
 inline constexpr unsigned kRegisterPortable = 1;
+inline constexpr unsigned kRegisterMapped = 2;    // CU_MEMHOSTREGISTER_DEVICEMAP
+inline constexpr unsigned kWaitValueAtLeast = 0;  // CU_STREAM_WAIT_VALUE_GEQ
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr int kAttributeComputeMode = 20;
 inline constexpr int kComputeModeProhibited = 2;
 inline constexpr int kComputeModeExclusive = 3;  // CU_COMPUTEMODE_EXCLUSIVE_PROCESS
-inline constexpr int kAttributeMajor = 75;       // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+inline constexpr int kAttributePciBus = 33;
+inline constexpr int kAttributePciDevice = 34;
+inline constexpr int kAttributePciDomain = 50;
+inline constexpr int kAttributeMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 inline constexpr int kAttributeMinor = 76;
 inline constexpr int kAttributeVirtualMemory = 102;
 inline constexpr int kAttributeMemoryFd = 103;
+inline constexpr int kAttributeStreamWords = 122;  // …_CAN_USE_64_BIT_STREAM_MEM_OPS
 inline constexpr int kAttributeIpcEvents = 125;
 inline constexpr int kAttributeMps = 133;  // unknown to drivers before CUDA 12.4
 
@@ -126,6 +133,7 @@ constexpr bool is_sticky(CUresult result) {
     X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                          \
     X(context_pop, "cuCtxPopCurrent_v2", (CUcontext*))                                           \
     X(context_get_device, "cuCtxGetDevice", (CUdevice*))                                         \
+    X(context_synchronize, "cuCtxSynchronize", ())                                               \
     X(mem_get_info, "cuMemGetInfo_v2", (size_t*, size_t*))                                       \
     X(mem_granularity, "cuMemGetAllocationGranularity",                                          \
       (size_t*, const CUmemAllocationProp*, int))                                                \
@@ -148,6 +156,7 @@ constexpr bool is_sticky(CUresult result) {
     X(mem_free, "cuMemFree_v2", (CUdeviceptr))                                                   \
     X(mem_host_register, "cuMemHostRegister_v2", (void*, size_t, unsigned))                      \
     X(mem_host_unregister, "cuMemHostUnregister", (void*))                                       \
+    X(mem_host_device_pointer, "cuMemHostGetDevicePointer_v2", (CUdeviceptr*, void*, unsigned))  \
     X(ipc_get_mem_handle, "cuIpcGetMemHandle", (CUipcMemHandle*, CUdeviceptr))                   \
     X(ipc_open_mem_handle, "cuIpcOpenMemHandle_v2", (CUdeviceptr*, CUipcMemHandle, unsigned))    \
     X(ipc_close_mem_handle, "cuIpcCloseMemHandle", (CUdeviceptr))                                \
@@ -173,9 +182,18 @@ constexpr bool is_sticky(CUresult result) {
     X(copy_on_device, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))      \
     X(set_bytes, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))
 
+// Functions that a driver may lack: those before CUDA 11.7 have no such version of them.
+#define PACE_CUDA_OPTIONAL_FUNCTIONS(X)                      \
+    X(stream_write_value, "cuStreamWriteValue64_v2",         \
+      (CUstream, CUdeviceptr, unsigned long long, unsigned)) \
+    X(stream_wait_value, "cuStreamWaitValue64_v2",           \
+      (CUstream, CUdeviceptr, unsigned long long, unsigned))
+
+#define PACE_CUDA_ALL_FUNCTIONS(X) PACE_CUDA_FUNCTIONS(X) PACE_CUDA_OPTIONAL_FUNCTIONS(X)
+
 struct CudaDriver {
 #define PACE_CUDA_MEMBER(name, symbol, parameters) CUresult(*name) parameters = nullptr;
-    PACE_CUDA_FUNCTIONS(PACE_CUDA_MEMBER)
+    PACE_CUDA_ALL_FUNCTIONS(PACE_CUDA_MEMBER)
 #undef PACE_CUDA_MEMBER
     // 13000 means CUDA 13.0.
     int version = 0;
@@ -185,6 +203,13 @@ struct CudaDriver {
     // The first call decides the answer of all calls. Any thread; the first call may block for
     // seconds.
     static const Result<const CudaDriver*>& get();
+
+    // Whether streams of this device can write a word of the host's memory and wait for one.
+    bool has_stream_words(CUdevice device) const {
+        int has = 0;
+        return stream_write_value != nullptr && stream_wait_value != nullptr &&
+               device_get_attribute(&has, kAttributeStreamWords, device) == kSuccess && has != 0;
+    }
 
     // Makes the error of a result that is not success: "WHAT: NAME, what the name means".
     Error error(CUresult result, std::string_view what) const;

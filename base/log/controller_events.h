@@ -232,9 +232,10 @@ inline constexpr LogEvent kNotedWorkerSuspended{
     "worker-suspended",
     "417b0949d3604dad8ea3a74331de1ee8",
     LogLevel::warning,
-    "A job goes on without a worker that is late, for the reason given. It comes back with its "
-    "next call.",
-    "look why it is late; for steps that are long by nature raise the option worker.timeout_ms"};
+    "A job goes on without a worker that is late, or whose model is not the job's, for the reason "
+    "given. It comes back with its next call.",
+    "if it is late, look why; for steps that are long by nature raise the option "
+    "worker.timeout_ms"};
 
 inline constexpr LogEvent kNotedWorkerMissing{
     "noted-worker-missing",

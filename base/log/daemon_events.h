@@ -257,14 +257,6 @@ inline constexpr LogEvent kGpuFailed{
     "The driver refuses all further calls of this process. The next daemon takes the buffers over.",
     "see the reason, and the kernel's log for Xid; look at nvidia-smi if it comes again"};
 
-inline constexpr LogEvent kGpuPinFailed{
-    "gpu-pin-failed",
-    "a buffer's memory cannot be pinned; copies to and from its GPU are slow",
-    "aa588206e6a74e1897d367b5caf728ec",
-    LogLevel::warning,
-    "The driver does not lock the buffer's memory.",
-    "raise LimitMEMLOCK= of the unit"};
-
 inline constexpr LogEvent kNcclAbsent{"nccl-absent",
                                       "GPUs exchange through the host, without NCCL",
                                       "5fb8eb9ebb5c46869f684dbe9b8c20bc",

@@ -37,9 +37,10 @@ inline constexpr LogEvent kWorkerSuspended{
     "worker suspended",
     "e0284275ec9b4fdea99c648c9c1726bc",
     LogLevel::warning,
-    "The job goes on without a worker that is late, for the reason given. It comes back with its "
-    "next call.",
-    "look why it is late; for steps that are long by nature raise the option worker.timeout_ms"};
+    "The job goes on without a worker that is late, or whose model is not the job's, for the "
+    "reason given. It comes back with its next call.",
+    "if it is late, look why; for steps that are long by nature raise the option "
+    "worker.timeout_ms"};
 
 inline constexpr LogEvent kWorkerDrained{
     "worker-drained",

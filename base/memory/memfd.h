@@ -31,6 +31,7 @@ class MappedMemfd {
     // not delay other threads therefore ask for one piece (kPieceBytes) at a time.
     Result<> populate(size_t bytes);
     bool is_populated() const { return populated_ >= size_; }
+    size_t populated() const { return populated_; }
     static constexpr size_t kPieceBytes = size_t{16} << 20U;
 
     // Maps a descriptor that came from another process. The descriptor must be a memfd of `bytes`

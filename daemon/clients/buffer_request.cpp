@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "base/log/daemon_events.h"
+#include "daemon/clients/session_blocks.h"
 #include "daemon/runtime/memory_room.h"
 
 namespace pace::daemon {
@@ -25,7 +25,8 @@ bool is_new(const BufferRequest& wanted) {
 // New memory is not populated yet.
 Result<MappedMemfd> memory_of(const BufferRequest& wanted, base::UniqueFd& fd) {
     if (is_new(wanted)) {
-        PACE_TRY(check_memory_room("a buffer", wanted.bytes(), memory_room()));
+        if (wanted.device.empty())
+            PACE_TRY(check_memory_room("a buffer", wanted.bytes(), memory_room()));
         return MappedMemfd::create("pace-buffer", wanted.bytes(), false);
     }
     return MappedMemfd::adopt(std::move(fd), wanted.bytes());
@@ -45,18 +46,40 @@ Result<> check_handle(const protocol::client::BufferCreate& create, BufferReques
     return {};
 }
 
-// Copies are slower where this fails.
-std::optional<device::PinnedMemory> pin_twin(device::Device& gpu, const Buffer& twin) {
-    auto pin = device::PinnedMemory::pin(gpu, twin.memory.data(), twin.memory.size());
-    if (pin) return std::move(*pin);
-    base::log_event(base::events::kGpuPinFailed,
-                    {{"bytes", twin.bytes()}, {"reason", pin.error().message}});
-    return std::nullopt;
+Result<> check_block(const protocol::client::BufferCreate& create, BufferRequest& ret_wanted) {
+    if (create.block() == 0) return {};
+    if (!create.adopt() || create.device() == nullptr || ret_wanted.handle)
+        return make_error(ErrorKind::invalid,
+                          "block {} for memory that is not adopted as a part of a GPU's block",
+                          create.block());
+    if (create.block() > SessionBlocks::kNumberMax || create.block_bytes() == 0 ||
+        create.block_bytes() > kBufferBytesMax)
+        return make_error(ErrorKind::invalid, "block {} of {} bytes cannot be", create.block(),
+                          create.block_bytes());
+    ret_wanted.block = create.block();
+    ret_wanted.block_bytes = create.block_bytes();
+    ret_wanted.offset = create.offset();
+    return {};
+}
+
+// The whole block comes into being, or is adopted, with the first memory in it. New blocks are
+// clear.
+Result<device::DeviceMemory> allocate_block(NewMemory& memory, size_t bytes) {
+    const BufferRequest& wanted = memory.wanted;
+    auto block = wanted.adopt ? device::DeviceBlock::adopt(*memory.device, std::move(memory.fd),
+                                                           wanted.block_bytes)
+                              : device::DeviceBlock::create(*memory.device);
+    if (!block) return block.error();
+    auto place = wanted.adopt ? device::DeviceBlock::place_at(*block, wanted.offset, bytes)
+                              : device::DeviceBlock::place(*block, bytes);
+    if (!place) return place_error(wanted);
+    return std::move(*place);
 }
 
 // Adopted memory comes with its descriptor, or with a handle.
 Result<device::DeviceMemory> allocate_on_device(NewMemory& memory, size_t bytes) {
     const BufferRequest& wanted = memory.wanted;
+    if (memory.block_paid) return allocate_block(memory, bytes);
     if (wanted.handle)
         return device::DeviceMemory::open(*memory.device, *wanted.handle, wanted.offset, bytes);
     if (wanted.adopt)
@@ -64,14 +87,32 @@ Result<device::DeviceMemory> allocate_on_device(NewMemory& memory, size_t bytes)
     return device::DeviceMemory::create(*memory.device, bytes);
 }
 
+// A place in a block that the session has is there. What was freed there is not the buffer's.
+Result<> fill_on_device(NewMemory& memory, Buffer& buffer) {
+    buffer.has_twin = false;
+    if (memory.placed) return memory.wanted.adopt ? Result<>() : buffer.on_device->memory.clear();
+    PACE_TRY_ASSIGN(on_device, allocate_on_device(memory, buffer.bytes()));
+    buffer.on_device = OnDevice{std::move(on_device), std::nullopt};
+    return {};
+}
+
 }  // namespace
+
+base::Error place_error(const BufferRequest& wanted) {
+    return make_error(
+        ErrorKind::invalid,
+        "{} bytes from {} on in block {} are not in the block, or meet another buffer",
+        wanted.bytes(), wanted.offset, wanted.block);
+}
 
 Result<BufferRequest> check_buffer(const protocol::client::BufferCreate& create) {
     BufferRequest wanted{
         static_cast<protocol::DType>(create.dtype()), create.count(), create.adopt(), {}};
     wanted.temporary = create.temporary();
     wanted.copied = create.copied();
+    wanted.takes_place = create.takes_place();
     PACE_TRY(check_handle(create, wanted));
+    PACE_TRY(check_block(create, wanted));
     if (create.device() != nullptr) {
         const auto device =
             std::as_bytes(std::span(create.device()->data(), create.device()->size()));
@@ -100,7 +141,7 @@ bool make_piece(NewMemory& memory) {
             memory.memory = std::move(*made);
         else
             memory.buffer = made.error();
-        return made && is_new(memory.wanted);
+        return made && is_new(memory.wanted) && memory.device == nullptr;
     }
     if (const auto populated = memory.memory.populate(MappedMemfd::kPieceBytes); !populated) {
         memory.buffer = populated.error();
@@ -111,7 +152,7 @@ bool make_piece(NewMemory& memory) {
 
 void finish_memory(NewMemory& memory) {
     if (!memory.buffer) return;
-    auto buffer = std::make_shared<Buffer>();
+    const BufferPtr buffer = memory.placed ? memory.placed : std::make_shared<Buffer>();
     buffer->memory = std::move(memory.memory);
     buffer->dtype = memory.wanted.dtype;
     buffer->count = memory.wanted.count;
@@ -120,12 +161,9 @@ void finish_memory(NewMemory& memory) {
     buffer->charge = std::move(memory.paid);
     memory.buffer = buffer;
     if (memory.device == nullptr) return;
-    auto pin = pin_twin(*memory.device, *buffer);
-    auto on_device = allocate_on_device(memory, buffer->bytes());
-    if (on_device)
-        buffer->on_device = OnDevice{std::move(*on_device), std::move(pin)};
-    else
-        memory.buffer = on_device.error();
+    if (memory.block_paid) buffer->block_charge = memory.block_paid;
+    const auto filled = fill_on_device(memory, *buffer);
+    if (!filled) memory.buffer = filled.error();
 }
 
 }  // namespace pace::daemon

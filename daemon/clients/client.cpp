@@ -84,8 +84,10 @@ void Client::take_packets(uint32_t events) {
 Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& fds) {
     if (!greeted_ && packet.body_type() != fb::Body::Hello)
         return base::make_error(ErrorKind::corrupt, "the first packet must be a hello");
-    // No other packet uses descriptors, and descriptors that are not charged are not kept.
-    if (!fds.empty() && packet.body_type() != fb::Body::BufferCreate)
+    // No other packet uses descriptors, and descriptors that are not charged are not kept. A
+    // client's GPUs have one each, of a page.
+    if (!fds.empty() && packet.body_type() != fb::Body::BufferCreate &&
+        packet.body_type() != fb::Body::DeviceShare)
         return base::make_error(ErrorKind::corrupt, "a packet of kind {} carries descriptors",
                                 static_cast<unsigned>(packet.body_type()));
     switch (packet.body_type()) {
@@ -98,7 +100,7 @@ Result<> Client::handle(const fb::Packet& packet, std::vector<base::UniqueFd>& f
         case fb::Body::BufferFree:
             return on_buffer_free(*packet.body_as_BufferFree());
         case fb::Body::DeviceShare:
-            return on_device_share(*packet.body_as_DeviceShare());
+            return on_device_share(*packet.body_as_DeviceShare(), fds);
         case fb::Body::Cancel:
             return on_cancel(*packet.body_as_Cancel());
         case fb::Body::Progress:
@@ -191,8 +193,8 @@ Result<> Client::on_hello(const fb::Hello& hello) {
     greeted_ = true;
     version_ = *version;
     return send_body(socket_->get(), [&](flatbuffers::FlatBufferBuilder& b) {
-        const auto welcome = fb::CreateWelcomeDirect(b, version_, PACE_VERSION,
-                                                     context_.node.c_str(), context_.generation);
+        const auto welcome = fb::CreateWelcomeDirect(
+            b, version_, PACE_VERSION, context_.node.c_str(), context_.generation, true, true);
         return std::pair(fb::Body::Welcome, welcome.Union());
     });
 }

@@ -27,6 +27,7 @@
 #include "daemon/clients/process.h"
 #include "daemon/clients/quota.h"
 #include "daemon/clients/ring_server.h"
+#include "daemon/clients/session_blocks.h"
 #include "daemon/jobs/engine.h"
 
 namespace pace::daemon {
@@ -96,6 +97,15 @@ class Client final : public WorkerPort {
         base::Result<> landed = {};
     };
 
+    // Words of a trainer for the order of streams, while a thread makes them.
+    struct NewWords {
+        uint64_t request = 0;
+        device::Device* device = nullptr;
+        base::UniqueFd fd;
+        base::Result<std::shared_ptr<device::SharedWords>> words =
+            std::shared_ptr<device::SharedWords>();
+    };
+
     // One piece of a document.
     struct Piece {
         std::vector<std::byte> bytes;
@@ -115,12 +125,29 @@ class Client final : public WorkerPort {
                                     std::vector<base::UniqueFd>& fds);
     base::Result<> make_buffer(const protocol::client::BufferCreate& create,
                                std::vector<base::UniqueFd>& fds);
+    // What the loop does when a thread has made what `making` has for the request: `answer`, unless
+    // this client has gone.
+    template <typename Made>
+    std::function<void()> when_made(std::map<uint64_t, std::shared_ptr<Made>>& making,
+                                    uint64_t request, base::Result<> (Client::*answer)(Made&));
+    BufferPtr inherit(const BufferRequest& wanted, const device::Device* device);
+    base::Result<> place(NewMemory& memory);
+    base::Result<> pay_for(NewMemory& memory);
+    void give_up(NewMemory& memory);
     void make_aside(const std::shared_ptr<NewMemory>& memory);
+    void make_words_aside(const std::shared_ptr<NewWords>& words);
+    void do_aside(std::function<bool()> piece, std::function<void()> no_memory,
+                  std::function<void()> made);
+    base::Result<> words_made(NewWords& made);
     base::Result<> memory_made(NewMemory& made);
     base::Result<> answer_with(uint64_t request, const BufferPtr& buffer, bool restored);
     base::Result<> on_buffer_free(const protocol::client::BufferFree& free);
     base::Result<> check_apart() const;
-    base::Result<> on_device_share(const protocol::client::DeviceShare& share);
+    base::Result<> check_apart(const BufferRequest& wanted, const device::Device& device) const;
+    base::Result<> on_device_share(const protocol::client::DeviceShare& share,
+                                   std::vector<base::UniqueFd>& fds);
+    base::Result<> share_events(const protocol::client::DeviceShare& share);
+    base::Result<> send_shared(uint64_t request, std::span<const std::byte> events);
     base::Result<> on_leave(const protocol::client::Leave& leave);
     base::Result<> on_cancel(const protocol::client::Cancel& cancel);
     void on_progress(const protocol::client::Progress& progress);
@@ -139,6 +166,9 @@ class Client final : public WorkerPort {
     void submit(const protocol::SubmissionEntry& entry);
     void stage(Held& held, uint32_t event);
     void came(uint64_t id, const base::Result<>& result);
+    void bring(const Held& held);
+    void make_twins_aside(const Held& held);
+    void twins_made(uint64_t id, const base::Result<>& made);
     Held* find_held(uint64_t id);
     void landed(uint64_t id, const base::Result<>& result);
     void hand_on();
@@ -159,7 +189,9 @@ class Client final : public WorkerPort {
     base::Callback closed_;
     Quota quota_;
     BufferTable buffers_;
-    std::map<uint64_t, std::shared_ptr<NewMemory>> making_;  // by request
+    SessionBlocks blocks_;                                        // of `buffers_`
+    std::map<uint64_t, std::shared_ptr<NewMemory>> making_;       // by request
+    std::map<uint64_t, std::shared_ptr<NewWords>> making_words_;  // by request
     DeviceStaging staging_;
     base::Scope scope_;
     std::optional<RingServer> ring_;

@@ -1,6 +1,4 @@
-// Client, requests: a seated trainer's buffers and requests.
-#include <unistd.h>
-
+// Client, requests: a seated trainer's requests.
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +6,7 @@
 #include "daemon/clients/buffer_request.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/submission.h"
+#include "daemon/gpu/host_twin.h"
 
 namespace pace::daemon {
 
@@ -22,154 +21,11 @@ constexpr int kSubmissionsPerTurn = 16;
 // Ends a client's turn early, so that other clients wait little longer than this. A guess: some
 // short sums.
 constexpr base::Duration kTurnMax = std::chrono::milliseconds(2);
-// Up to this size, memory is made in the loop, which takes a tenth of a millisecond.
-constexpr uint64_t kMemoryAtOnceMax = uint64_t{256} << 10U;
 // Notes and requests held behind an earlier request's stream. A guess: some notes for each request
 // that may be in flight.
 constexpr size_t kHeldMax = size_t{4} * protocol::kRingSlots;
 
-std::span<const std::byte> bytes_of(const flatbuffers::Vector<uint8_t>* vector) {
-    if (vector == nullptr) return {};
-    return std::as_bytes(std::span(vector->data(), vector->size()));
-}
-
 }  // namespace
-
-// --------------------------------------------------------------------------------------- buffers
-
-Result<> Client::on_buffer_create(const fb::BufferCreate& create,
-                                  std::vector<base::UniqueFd>& fds) {
-    if (!seat_) return base::make_error(ErrorKind::corrupt, "a buffer before a job was joined");
-    if (making_.contains(create.request()))
-        return base::make_error(ErrorKind::corrupt, "request {} a second time", create.request());
-    const auto begun = make_buffer(create, fds);
-    return begun ? begun : send_failed(create.request(), begun.error());
-}
-
-Result<> Client::make_buffer(const fb::BufferCreate& create, std::vector<base::UniqueFd>& fds) {
-    auto memory = std::make_shared<NewMemory>();
-    memory->request = create.request();
-    PACE_TRY_ASSIGN(wanted, check_buffer(create));
-    if (fds.size() != wanted.descriptors())
-        return base::make_error(
-            ErrorKind::corrupt, "a buffer that is {} came with {} descriptors, not {}",
-            wanted.adopt ? "to be adopted" : "new", fds.size(), wanted.descriptors());
-    if (!wanted.device.empty()) {
-        PACE_TRY(check_apart());
-        PACE_TRY_ASSIGN(found, staging_.find(wanted.device));
-        memory->device = found;
-    }
-    memory->charge = charge_for(wanted.bytes(), memory->device != nullptr);
-    PACE_TRY(quota_.charge_buffer(memory->charge));
-    const BufferPtr kept =
-        wanted.adopt || wanted.temporary
-            ? nullptr
-            : context_.engine.inherit(*seat_, wanted.dtype, wanted.count, memory->device);
-    if (kept) return answer_with(memory->request, kept, true);
-    auto paid = context_.engine.charge_buffer(process_.uid, memory->charge,
-                                              memory->device != nullptr ? 2 : 1);
-    if (!paid) {
-        quota_.release_buffer(memory->charge);
-        return paid.error();
-    }
-    memory->paid = std::move(*paid);
-    const bool takes_long = wanted.bytes() > kMemoryAtOnceMax || memory->device != nullptr;
-    memory->wanted = std::move(wanted);
-    if (!fds.empty()) memory->fd = std::move(fds.front());
-    if (!takes_long) {
-        while (make_piece(*memory)) {
-        }
-        finish_memory(*memory);
-        return memory_made(*memory);
-    }
-    making_[memory->request] = memory;
-    make_aside(memory);
-    return {};
-}
-
-// The client may be gone before the memory is made, and the devices soon after. So nothing that is
-// left in the loop holds the memory.
-void Client::make_aside(const std::shared_ptr<NewMemory>& memory) {
-    const auto made = scope_.bind([this, request = memory->request] {
-        const auto taken = making_.extract(request);
-        if (taken.empty() || closing_ || !seat_) return;
-        if (const auto sent = memory_made(*taken.mapped()); !sent) refuse(sent.error());
-    });
-    // scope_.bind below skips a client that is gone.
-    const auto piece = [memory, made, post = context_.loop.poster()](bool& ret_more) {
-        bool more = false;
-        const bool had_memory = base::attempt([&] {
-            more = make_piece(*memory);
-            if (!more) finish_memory(*memory);
-        });
-        if (!had_memory) memory->buffer = base::out_of_memory();
-        ret_more = had_memory && more;
-        if (!ret_more) post(made);
-    };
-    context_.maker.run(reinterpret_cast<uintptr_t>(this), [piece = scope_.bind(piece)] {
-        bool more = false;
-        piece(more);
-        return more;
-    });
-}
-
-Result<> Client::memory_made(NewMemory& made) {
-    if (made.buffer) return answer_with(made.request, *made.buffer, false);
-    quota_.release_buffer(made.charge);
-    return send_failed(made.request, made.buffer.error());
-}
-
-Result<> Client::answer_with(uint64_t request, const BufferPtr& buffer, bool restored) {
-    const BufferTable::Handle handle = buffers_.add(buffer);
-    // GPU memory without a descriptor is named by its handle.
-    const auto& on_device = buffer->on_device;
-    std::vector<int> reply_fds{on_device ? on_device->memory.fd() : buffer->memory.fd()};
-    if (reply_fds.front() < 0) reply_fds.clear();
-    const size_t mapped = on_device ? on_device->memory.size() : buffer->memory.size();
-    return send_body(
-        socket_->get(),
-        [&](flatbuffers::FlatBufferBuilder& b) {
-            flatbuffers::Offset<flatbuffers::Vector<uint8_t>> named;
-            if (reply_fds.empty())
-                named =
-                    b.CreateVector(reinterpret_cast<const uint8_t*>(&on_device->memory.handle()),
-                                   sizeof(on_device->memory.handle()));
-            const auto created = fb::CreateBufferCreated(
-                b, request, handle.index, handle.generation, mapped, restored, named);
-            return std::pair(fb::Body::BufferCreated, created.Union());
-        },
-        reply_fds);
-}
-
-// The driver shares events only between processes.
-Result<> Client::check_apart() const {
-    if (process_.pid != getpid()) return {};
-    return base::make_error(
-        ErrorKind::invalid,
-        "a daemon inside the trainer's own process (embedded:) has no buffers on "
-        "GPUs; start paced and open the session with its socket");
-}
-
-Result<> Client::on_device_share(const fb::DeviceShare& share) {
-    if (!seat_) return base::make_error(ErrorKind::corrupt, "events before a job was joined");
-    if (const auto apart = check_apart(); !apart)
-        return send_failed(share.request(), apart.error());
-    const auto ours = staging_.share(bytes_of(share.device()), bytes_of(share.events()));
-    if (!ours) return send_failed(share.request(), ours.error());
-    return send_body(socket_->get(), [&](flatbuffers::FlatBufferBuilder& b) {
-        const auto events =
-            b.CreateVector(reinterpret_cast<const uint8_t*>(ours->data()), ours->size());
-        const auto shared = fb::CreateDeviceShared(b, share.request(), events);
-        return std::pair(fb::Body::DeviceShared, shared.Union());
-    });
-}
-
-Result<> Client::on_buffer_free(const fb::BufferFree& free) {
-    auto buffer = buffers_.remove(free.buffer());
-    if (!buffer) return send_failed(free.request(), buffer.error());
-    quota_.release_buffer((*buffer)->charged());
-    return send_done(free.request());
-}
 
 // -------------------------------------------------------------------------------------- requests
 
@@ -229,6 +85,7 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
     if (entry.ends_on_host != 0) on_host_.insert(entry.id);
     auto request = check_submission(entry, buffers_);
     if (!request) {
+        staging_.end_unbegun(entry.id, entry.event);
         request_ended(entry.id, failed(request.error()));
         return;
     }
@@ -240,13 +97,14 @@ void Client::submit(const protocol::SubmissionEntry& entry) {
 }
 
 // The request's buffers are on a GPU. The engine gets the request only when the trainer's stream
-// has reached its event.
+// has made the data.
 void Client::stage(Held& held, uint32_t event) {
     Request& request = *held.request;
     held.landed = staging_.begin(
         request, event,
         scope_.bind([this, id = request.id](const Result<>& result) { came(id, result); }));
     held.ready = !held.landed;
+    if (held.ready) staging_.end_unbegun(request.id, event);
 }
 
 // Buffers that are summed on the GPU may stay there; others are copied to the host first. Buffers
@@ -260,6 +118,16 @@ void Client::came(uint64_t id, const Result<>& result) {
         landed(id, taken);
         return;
     }
+    if (have_twins(request.contents->buffers))
+        bring(*held);
+    else
+        make_twins_aside(*held);
+}
+
+// Brings the contents to the host, where they are read.
+void Client::bring(const Held& held) {
+    const Request& request = *held.request;
+    const uint64_t id = request.id;
     const bool reads =
         protocol::reads_buffers(request.verb) &&
         (request.verb != protocol::Verb::broadcast || request.root == seat_->worker->rank);
@@ -285,6 +153,15 @@ void Client::landed(uint64_t id, const Result<>& result) {
     held->ready = true;
     held->landed = result;
     hand_on();
+}
+
+void Client::twins_made(uint64_t id, const Result<>& made) {
+    Held* const held = find_held(id);
+    if (held == nullptr || !seat_) return;  // canceled meanwhile
+    if (made)
+        bring(*held);
+    else
+        landed(id, made);
 }
 
 // Hands on in the order of submission: a ready request waits for those before it.

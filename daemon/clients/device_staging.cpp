@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/device/shared_events.h"
 #include "protocol/ring.h"
 
 namespace pace::daemon {
@@ -42,20 +43,52 @@ Result<Device*> DeviceStaging::find(std::span<const std::byte> device) {
     return devices_.find(uuid);
 }
 
-Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> device,
-                                                    std::span<const std::byte> events) {
+// Queued work uses the order until it has ended.
+DeviceStaging::Lane::~Lane() {
+    if (!lane) return;
+    Device& device = lane->device();
+    device.event_watch().forget(this);
+    if (!order) return;
+    lane->when_done({}, [&device, order = std::move(order)](const Result<>&) mutable {
+        device.release(std::move(order));
+    });
+}
+
+Result<DeviceStaging::Lane*> DeviceStaging::unshared_lane(std::span<const std::byte> device) {
     PACE_TRY_ASSIGN(found, find(device));
     PACE_TRY_ASSIGN(lane, lane_of(*found));
-    if (lane->events)
-        return make_error(ErrorKind::corrupt, "events for {} a second time", found->facts().id());
+    if (lane->order || lane->is_sharing)
+        return make_error(ErrorKind::corrupt, "the order of streams of {} a second time",
+                          found->facts().id());
+    return lane;
+}
+
+Result<Device*> DeviceStaging::begin_sharing(std::span<const std::byte> device) {
+    PACE_TRY_ASSIGN(lane, unshared_lane(device));
+    lane->is_sharing = true;
+    return &lane->lane->device();
+}
+
+Result<> DeviceStaging::share(Device& device, Result<std::shared_ptr<device::SharedWords>> words) {
+    Lane& lane = lanes_.at(&device);
+    lane.is_sharing = false;
+    if (!words) return words.error();
+    PACE_TRY((*words)->probe(lane.lane->stream()));
+    lane.order = std::move(*words);
+    return {};
+}
+
+Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> device,
+                                                    std::span<const std::byte> events) {
+    PACE_TRY_ASSIGN(lane, unshared_lane(device));
     if (events.size() != protocol::kRingSlots * sizeof(CUipcEventHandle))
         return make_error(ErrorKind::corrupt, "{} bytes of events; {} are expected", events.size(),
                           protocol::kRingSlots * sizeof(CUipcEventHandle));
     std::vector<CUipcEventHandle> theirs(protocol::kRingSlots);
     std::memcpy(theirs.data(), events.data(), events.size());
-    PACE_TRY_ASSIGN(shared, device::SharedEvents::open(*found, theirs));
-    lane->events = std::move(shared);
-    const auto ours = std::as_bytes(std::span(lane->events->handles()));
+    PACE_TRY_ASSIGN(shared, device::SharedEvents::open(lane->lane->device(), theirs));
+    const auto ours = std::as_bytes(std::span(shared->handles()));
+    lane->order = shared;
     return std::vector<std::byte>(ours.begin(), ours.end());
 }
 
@@ -90,9 +123,10 @@ Result<DeviceStaging::Lane*> DeviceStaging::lane_of(const Request& request) {
 Result<> DeviceStaging::begin(Request& request, uint32_t event,
                               std::function<void(const Result<>&)> came) {
     PACE_TRY_ASSIGN(lane, lane_of(request));
-    if (event != 0 && (!lane->events || event > lane->events->size()))
-        return make_error(ErrorKind::invalid, "event {} of {} was not shared", event - 1,
-                          lane->lane->device().facts().id());
+    if (event != 0 && (!lane->order || event > lane->order->slots()))
+        return make_error(ErrorKind::invalid,
+                          "the streams' order of {} was not shared, or has no {}",
+                          lane->lane->device().facts().id(), event - 1);
     std::vector<BufferPtr> given;
     if (!request.results.empty())
         given = std::exchange(request.buffers, std::exchange(request.results, {}));
@@ -101,8 +135,10 @@ Result<> DeviceStaging::begin(Request& request, uint32_t event,
     request.contents->buffers = request.buffers;
     begun_[request.id] = {lane, event, protocol::writes_buffers(request.verb), request.contents,
                           std::move(given)};
-    lane->lane->device().event_watch().add(
-        lane, event == 0 ? nullptr : lane->events->theirs(event - 1), std::move(came));
+    if (event == 0)
+        lane->lane->device().event_watch().add(lane, nullptr, std::move(came));
+    else
+        lane->order->await_data(lane, event - 1, request.id, std::move(came));
     return {};
 }
 
@@ -121,22 +157,44 @@ Result<> DeviceStaging::take_given(const Request& request) {
     return copied;
 }
 
+// Queues the result's way to the buffers. Returns whether work is queued that somebody must wait
+// for.
+Result<bool> DeviceStaging::queue_result(const Begun& begun, bool done) {
+    // The copy of the given buffers to the results may still run.
+    if (!done) return begun.copies;
+    if (!begun.writes) return false;
+    if (!begun.contents->made) {
+        begun.contents->queued = true;
+        PACE_TRY(begun.lane->lane->copy_to_device(begun.contents->buffers));
+    }
+    return true;
+}
+
 Result<std::shared_ptr<DeviceLane>> DeviceStaging::end(uint64_t id, bool done) {
     const auto found = begun_.find(id);
     if (found == begun_.end()) return std::shared_ptr<DeviceLane>();
     const Begun begun = std::move(found->second);
     begun_.erase(found);
-    // The copy of the given buffers to the results may still run.
-    if (!done && begun.copies) return begun.lane->lane;
-    if (!done || !begun.writes) return std::shared_ptr<DeviceLane>();
-    const DeviceLane& lane = *begun.lane->lane;
-    if (!begun.contents->made) {
-        begun.contents->queued = true;
-        PACE_TRY(lane.copy_to_device(begun.contents->buffers));
+    const auto queued = queue_result(begun, done);
+    Result<> told;
+    if (begun.event != 0) {
+        device::StreamOrder& order = *begun.lane->order;
+        const base::cuda::CUstream stream = begun.lane->lane->stream();
+        if (done && queued && *queued)
+            told = order.tell(begun.event - 1, id, stream);
+        else
+            order.release(begun.event - 1, id, stream);
     }
-    if (begun.event == 0) return std::shared_ptr<DeviceLane>();
-    PACE_TRY(begun.lane->events->record_ours(begun.event - 1, lane.stream()));
-    return begun.lane->lane;
+    PACE_TRY_ASSIGN(is_queued, queued);
+    PACE_TRY(told);
+    return is_queued ? begun.lane->lane : std::shared_ptr<DeviceLane>();
+}
+
+// Whatever the request names is wrong, perhaps also the device. So all lanes tell.
+void DeviceStaging::end_unbegun(uint64_t id, uint32_t event) {
+    for (auto& [device, lane] : lanes_)
+        if (lane.order && event != 0 && event <= lane.order->slots())
+            lane.order->release(event - 1, id, lane.lane->stream());
 }
 
 }  // namespace pace::daemon

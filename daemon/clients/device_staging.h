@@ -2,9 +2,11 @@
 // streams and ours, and the copies between GPU memory and its twin on the host. Exchanges work on
 // the twin.
 //
-//     submission  --> trainer's event --> copy to the twin, unless the exchange sums on the GPU
-//     its end     --> copy from the twin, unless summed on the GPU --> our event --> completion
-//     The trainer's stream or thread waits for our event.
+//     submission  --> trainer's data --> copy to the twin, unless the exchange sums on the GPU
+//     its end     --> copy from the twin, unless summed on the GPU --> word --> completion
+//
+// The trainer's stream or thread waits for the word, or the event in its place
+// (daemon/device/stream_order.h).
 //
 // All copies of a session go through one stream for each device (exchange/device_lane.h), in the
 // order of its calls. Nothing blocks on a device: the loop is called when a copy has ended.
@@ -20,7 +22,7 @@
 #include "base/result.h"
 #include "daemon/clients/buffer_request.h"
 #include "daemon/device/devices.h"
-#include "daemon/device/shared_events.h"
+#include "daemon/device/shared_words.h"
 #include "daemon/gpu/device_lane.h"
 #include "daemon/members/request.h"
 
@@ -30,41 +32,50 @@ class DeviceStaging {
   public:
     explicit DeviceStaging(device::Devices& devices) : devices_(devices) {}
 
-    // Takes the trainer's event handles for a device and returns ours: kRingSlots of 64 bytes each.
-    // Errors: corrupt, for malformed handles or a second call for the device; those of
-    // Devices::find.
+    // A device's streams are ordered by words, or by events, once for each device.
+    //
+    // Words: begin_sharing() finds the device; share() then has the words that were made of the
+    // trainer's descriptor, or the error; after an error the trainer may begin again.
+    // Events: takes the trainer's handles and returns ours, kRingSlots of 64 bytes each.
+    // Errors: corrupt, for a second call for the device, or other than kRingSlots handles; those of
+    // Devices::find and SharedEvents::open.
+    base::Result<device::Device*> begin_sharing(std::span<const std::byte> device);
+    base::Result<> share(device::Device& device,
+                         base::Result<std::shared_ptr<device::SharedWords>> words);
     base::Result<std::vector<std::byte>> share(std::span<const std::byte> device,
                                                std::span<const std::byte> events);
 
     base::Result<device::Device*> find(std::span<const std::byte> device);
 
     static bool concerns(const Request& request);
-    // Gives the request its contents. The loop calls `came` when the trainer's stream has reached
-    // its event, or failed. `event` is 1 + the slot; 0 stands for no event: `came` is called at
-    // once. Error: invalid (buffers on two devices, or on a device and the host; an option that
-    // buffers on a device do not support; an event that was not shared).
+    // Gives the request its contents. The loop calls `came` when the trainer's stream has made the
+    // data, or failed. `event` is 1 + the slot; 0: the data is there, and `came` is called at once.
+    // Error: invalid (buffers on two devices, or on a device and the host; an option that buffers
+    // on a device do not support; a slot that was not shared).
     base::Result<> begin(Request& request, uint32_t event,
                          std::function<void(const base::Result<>&)> came);
-    // To be called when the trainer's stream has reached its event. Queues the copy of the given
+    // To be called when the trainer's data is there. Queues the copy of the given
     // buffers to the result buffers, if these are others.
     base::Result<> take_given(const Request& request);
     // Ends a request that has begun. If it is done and its result is in the twins, queues the copy
-    // back. Returns null if nothing is queued. If the request is done, the trainer may wait for our
-    // event instead of the lane; otherwise we must wait for the lane.
+    // back. Tells the trainer's streams of the end in any case. Returns null if nothing is queued.
+    // If the request is done, the trainer may wait until it is told; otherwise we must wait for the
+    // lane.
     base::Result<std::shared_ptr<DeviceLane>> end(uint64_t id, bool done);
+    // Tells the trainer's streams that a request has ended which has not begun.
+    void end_unbegun(uint64_t id, uint32_t event);
 
   private:
     struct Lane {
         Lane() = default;
-        // Cancels waits for events that the trainer's streams have not reached.
-        ~Lane() {
-            if (lane) lane->device().event_watch().forget(this);
-        }
+        // Cancels waits for data that the trainer's streams have not made.
+        ~Lane();
         Lane(const Lane&) = delete;
         Lane& operator=(const Lane&) = delete;
 
         std::shared_ptr<DeviceLane> lane;
-        std::optional<device::SharedEvents> events;
+        std::shared_ptr<device::StreamOrder> order;
+        bool is_sharing = false;  // the words are being made
     };
     struct Begun {
         Lane* lane = nullptr;
@@ -79,6 +90,8 @@ class DeviceStaging {
 
     base::Result<Lane*> lane_of(device::Device& device);
     base::Result<Lane*> lane_of(const Request& request);
+    base::Result<Lane*> unshared_lane(std::span<const std::byte> device);
+    static base::Result<bool> queue_result(const Begun& begun, bool done);
 
     device::Devices& devices_;
     std::map<const device::Device*, Lane> lanes_;

@@ -34,6 +34,12 @@ class Quota {
         return {};
     }
 
+    // Whether a buffer of so many bytes could be charged.
+    bool has_room(uint64_t bytes) const {
+        return buffers_ < limits_.buffers_max && bytes <= limits_.bytes_max &&
+               bytes_ <= limits_.bytes_max - bytes;
+    }
+
     void release_buffer(uint64_t bytes) {
         --buffers_;
         bytes_ -= bytes;

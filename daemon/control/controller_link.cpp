@@ -110,7 +110,7 @@ void ControllerLink::State::hello_is_due() {
 
 void ControllerLink::State::complain() {
     if (const auto complaint = obstacle.look(base::now()))
-        handler.on_not_attached(complaint->because, complaint->since);
+        handler->on_not_attached(complaint->because, complaint->since);
 }
 
 void ControllerLink::State::expect_heartbeat() {
@@ -140,7 +140,7 @@ bool ControllerLink::State::say_heartbeat() {
     heartbeat_said.groups.clear();
     heartbeat_said.links.clear();
     heartbeat_said.number = ++heartbeats;
-    handler.report(heartbeat_said);
+    handler->report(heartbeat_said);
     heartbeat_said.unix_ms = unix_ms();
     // Taken before send(): the answer may have been written before send() returns.
     const uint64_t leaves_ns = base::now_ns();
@@ -155,7 +155,7 @@ void ControllerLink::State::detach(bool excluded, const std::string& reason) {
     doubt.detached();
     clock.forget();
     begin_attaching();
-    handler.on_detached(excluded, reason);
+    handler->on_detached(excluded, reason);
 }
 
 // -------------------------------------------------------------------------------------------- send
@@ -189,17 +189,20 @@ bool ControllerLink::State::send(const Message& said) {
 // ------------------------------------------------------------------------------------------ public
 
 base::Result<std::unique_ptr<ControllerLink>> ControllerLink::create(base::EventLoop& loop,
-                                                                     ControllerLinkConfig config,
-                                                                     ControlHandler& handler) {
+                                                                     ControllerLinkConfig config) {
     PACE_TRY(check(config));
-    auto state = std::make_unique<State>(loop, std::move(config), handler);
+    auto state = std::make_unique<State>(loop, std::move(config));
     PACE_TRY_ASSIGN(connection, connection_of(loop, state->config));
     state->connection = std::move(connection);
-    PACE_TRY(state->connection->open());
-    state->begin_attaching();
-    std::unique_ptr<ControllerLink> link(new ControllerLink(std::move(state)));
-    loop.add_poller(link.get());
-    return link;
+    return std::unique_ptr<ControllerLink>(new ControllerLink(std::move(state)));
+}
+
+base::Result<> ControllerLink::begin(ControlHandler& handler) {
+    state_->handler = &handler;
+    PACE_TRY(state_->connection->open());
+    state_->begin_attaching();
+    state_->loop.add_poller(this);
+    return {};
 }
 
 ControllerLink::ControllerLink(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -293,7 +296,7 @@ bool ControllerLink::send(const control::Goodbye& message) {
     const bool sent = state_->send(message);
     state_->timer.cancel();
     state_->doubt.rest();
-    state_->phase = State::Phase::ended;
+    state_->phase = State::Phase::idle;
     state_->self = 0;
     state_->hello_pending = false;
     state_->connection->set_linger_ms(kGoodbyeLingerMs);

@@ -28,12 +28,13 @@ namespace pace::daemon {
 
 class ControllerLink final : public Controller, private base::Poller {
   public:
-    // Begins to attach at once. The handler is not called before the loop's next turn. `loop` and
-    // `handler` must outlive the link. Fails on a bad endpoint, name or key file, but not if the
-    // controller is absent.
+    // `loop` must outlive the link. Fails on a bad endpoint, name or key file.
     static base::Result<std::unique_ptr<ControllerLink>> create(base::EventLoop& loop,
-                                                                ControllerLinkConfig config,
-                                                                ControlHandler& handler);
+                                                                ControllerLinkConfig config);
+    // Begins to attach. To be called once. The handler is not called before the loop's next turn;
+    // it must outlive the link, or be alive whenever the loop turns. Succeeds if the controller is
+    // absent.
+    base::Result<> begin(ControlHandler& handler);
     ~ControllerLink() override;
     ControllerLink(const ControllerLink&) = delete;
     ControllerLink& operator=(const ControllerLink&) = delete;

@@ -40,7 +40,7 @@ void ControllerLink::State::receive(std::span<const std::byte> bytes_untrusted) 
         on_status_reply(*reply);
         return;
     }
-    if (phase == Phase::ended || envelope.attachment() != attachment) {
+    if (phase == Phase::idle || envelope.attachment() != attachment) {
         ++counters.stale;
         return;
     }
@@ -68,7 +68,7 @@ void ControllerLink::State::on_status_reply(const wire::StatusReply& table) {
     }
     for (const uint64_t request : status.answered(reply.number)) {
         reply.request = request;
-        handler.on_message(told);
+        handler->on_message(told);
     }
 }
 
@@ -92,7 +92,7 @@ void ControllerLink::State::on_attached(const control::Attached& attached) {
     silence_min = milliseconds(std::min<uint32_t>(attached.silence_min_ms, 3'600'000));
     ++counters.attachments;
     expect_heartbeat();
-    handler.on_attached(self);
+    handler->on_attached(self);
     // After the handler's messages, which are answered first.
     if (doubt.has_to_ask()) say_heartbeat();
 }
@@ -106,7 +106,7 @@ void ControllerLink::State::on_refused(const base::Error& error) {
     obstacle.on_refused(error, base::now());
     if (is_known) return;
     refusal = error.message;
-    handler.on_refused(error);
+    handler->on_refused(error);
 }
 
 void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) {
@@ -124,7 +124,7 @@ void ControllerLink::State::on_attached_message(const wire::Envelope& envelope) 
     if (const auto* reply = envelope.body_as_RecordingReply()) status.saw(reply->number());
     const auto is_read = read(envelope, message);
     if (is_read && *is_read)
-        handler.on_message(message);
+        handler->on_message(message);
     else
         ++counters.malformed;
 }

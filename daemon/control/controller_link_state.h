@@ -19,11 +19,11 @@ namespace pace::daemon {
 inline constexpr base::Duration kHelloFirst = std::chrono::milliseconds(50);
 
 struct ControllerLink::State {
-    // Attaching -> attached -> attaching …, until goodbye.
-    enum class Phase { attaching, attached, ended };
+    // Idle until begin() and after a goodbye; attaching -> attached -> attaching … between.
+    enum class Phase { idle, attaching, attached };
 
-    State(base::EventLoop& event_loop, ControllerLinkConfig given, ControlHandler& control_handler)
-        : loop(event_loop), config(std::move(given)), handler(control_handler), obstacle(config) {}
+    State(base::EventLoop& event_loop, ControllerLinkConfig given)
+        : loop(event_loop), config(std::move(given)), obstacle(config) {}
 
     void begin_attaching();
     bool hello_can_be_said() const {
@@ -65,11 +65,11 @@ struct ControllerLink::State {
 
     base::EventLoop& loop;
     ControllerLinkConfig config;
-    ControlHandler& handler;
+    ControlHandler* handler = nullptr;                // set by begin()
     std::unique_ptr<control::Connection> connection;  // never null
     control::Obstacle obstacle;
 
-    Phase phase = Phase::attaching;
+    Phase phase = Phase::idle;
     uint64_t attachment = 0;
     control::NodeId self = 0;
     control::NodeId last_self = 0;

@@ -4,6 +4,9 @@
 #include <future>
 #include <utility>
 
+#include "base/attempt.h"
+#include "daemon/device/board.h"
+
 namespace pace::device {
 
 using base::Result;
@@ -43,6 +46,7 @@ Result<Facts> facts_of(const CudaDriver& driver, int ordinal) {
     size_t bytes = 0;
     PACE_TRY(driver.check(driver.device_total_mem(&bytes, device), "ask a GPU's memory"));
     facts.bytes = bytes;
+    facts.board = board_of(driver, device).value_or(facts.uuid);
     const auto attribute = [&](int which) {
         int value = 0;
         return driver.device_get_attribute(&value, which, device) == kSuccess ? value : 0;
@@ -51,6 +55,7 @@ Result<Facts> facts_of(const CudaDriver& driver, int ordinal) {
     facts.capability_minor = attribute(kAttributeMinor);
     facts.exports_descriptors =
         attribute(kAttributeVirtualMemory) != 0 && attribute(kAttributeMemoryFd) != 0;
+    facts.has_stream_words = driver.has_stream_words(device);
     facts.closed_by_mode =
         closed_by(attribute(kAttributeComputeMode), attribute(kAttributeMps) != 0, facts.id());
     return facts;
@@ -61,6 +66,7 @@ Result<std::unique_ptr<Device>> Device::open(const CudaDriver& driver, Facts fac
     std::unique_ptr<Device> device(new Device(driver, std::move(facts), std::move(context), loop));
     PACE_TRY_ASSIGN(watch, EventWatch::create(*device, loop));
     device->event_watch_ = std::move(watch);
+    (void)device->free_bytes();
     return device;
 }
 
@@ -115,17 +121,27 @@ Result<CUevent> Device::mark(CUstream stream) {
 
 void Device::when_done(CUstream stream, std::function<void(const Result<>&)> callback) {
     const auto marked = mark(stream);
-    if (!marked) {
-        loop_.defer(scope_.callback(
-            [callback = std::move(callback), marked] { callback(marked.error()); }));
-        return;
-    }
+    if (!marked) return when_all_done(marked.error(), std::move(callback));
     event_watch_->add(
         stream, *marked,
         [this, event = *marked, callback = std::move(callback)](const Result<>& done) {
             free_events_.push_back(event);
             callback(done);
         });
+}
+
+// Work that could not be marked may still use what the callback holds.
+void Device::when_all_done(const base::Error& error,
+                           std::function<void(const Result<>&)> callback) {
+    const auto tell = scope_.bind([error, callback = std::move(callback)] { callback(error); });
+    const bool waits = releaser_ && base::attempt([&] {
+                           releaser_->run([this, tell, post = loop_.poster()] {
+                               const ContextScope scope = enter();
+                               (void)driver_.context_synchronize();
+                               post(tell);
+                           });
+                       });
+    if (!waits) loop_.defer(scope_.callback(tell));
 }
 
 // Returns what the context says of an event of its own.
@@ -169,7 +185,19 @@ Result<uint64_t> Device::free_bytes() const {
     size_t free = 0;
     size_t total = 0;
     PACE_TRY(driver_.check(driver_.mem_get_info(&free, &total), "ask a GPU's free memory"));
+    free_lately_ = free;
     return free;
+}
+
+uint64_t Device::free_bytes_lately() {
+    if (releaser_ && !asks_free_.exchange(true) && !base::attempt([this] {
+            releaser_->run([this] {
+                (void)free_bytes();
+                asks_free_ = false;
+            });
+        }))
+        asks_free_ = false;
+    return free_lately_;
 }
 
 }  // namespace pace::device

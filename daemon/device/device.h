@@ -5,6 +5,7 @@
 // driver may take long for, such as giving memory back, is done in a thread of the device.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,13 +24,15 @@ namespace pace::device {
 
 // A device's properties as the driver reports them, even if the device is not open.
 struct Facts {
-    int ordinal = 0;  // in this process
-    base::cuda::CUuuid uuid{};
+    int ordinal = 0;             // in this process
+    base::cuda::CUuuid uuid{};   // of the instance, if the GPU is divided (MIG)
+    base::cuda::CUuuid board{};  // of the whole GPU (device/board.h)
     std::string name;
     uint64_t bytes = 0;
     int capability_major = 0;
     int capability_minor = 0;
     bool exports_descriptors = false;  // memory is exported by descriptors, otherwise by handles
+    bool has_stream_words = false;  // streams write words of the host's memory, and wait for them
     // Why its compute mode keeps this daemon and its trainers from sharing the device; empty: it
     // does not.
     std::string closed_by_mode;
@@ -63,7 +66,8 @@ class Device {
     base::Result<> follow(base::cuda::CUstream later, base::cuda::CUstream earlier);
 
     // Calls `callback` from the loop once all work queued on the stream so far has ended, or the
-    // device has failed.
+    // device has failed. If the driver cannot mark the place, it is called with that error once all
+    // work of the device has ended.
     void when_done(base::cuda::CUstream stream,
                    std::function<void(const base::Result<>&)> callback);
 
@@ -89,13 +93,18 @@ class Device {
     void await_released();
 
     // Free bytes of the device's memory; all processes' allocations count as used. Threads: any.
+    // Blocks while another thread has the driver find or give back memory.
     base::Result<uint64_t> free_bytes() const;
+    // The last answer to free_bytes(), 0 if there is none. Has the device's thread ask again.
+    uint64_t free_bytes_lately();
 
   private:
     Device(const base::cuda::CudaDriver& driver, Facts facts, PrimaryContext context,
            base::EventLoop& loop);
 
     void examine(base::cuda::CUresult result);
+    void when_all_done(const base::Error& error,
+                       std::function<void(const base::Result<>&)> callback);
     base::cuda::CUresult probe();
     base::Result<base::cuda::CUevent> take_event();
     // Records an event behind the work queued on the stream so far.
@@ -110,6 +119,8 @@ class Device {
     std::vector<base::cuda::CUevent> free_events_;  // subset of events_ not in use
     std::unique_ptr<EventWatch> event_watch_;
     std::function<void(const base::Error&)> failed_;  // empty: told, or nobody wants to know
+    mutable std::atomic<uint64_t> free_lately_{0};
+    std::atomic<bool> asks_free_{false};
     base::Scope scope_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/attempt.h"
+#include "daemon/device/device_block.h"
 
 namespace pace::device {
 
@@ -38,6 +39,7 @@ Result<DeviceMemory> DeviceMemory::try_create(Device& device, size_t bytes) {
 // Uses its own stream, so that no other work is waited for.
 Result<> DeviceMemory::clear() {
     const CudaDriver& driver = device_->driver();
+    const ContextScope scope = device_->enter();
     CUstream stream = nullptr;
     PACE_TRY(driver.check(driver.stream_create(&stream, kStreamNonBlocking), "make a stream"));
     auto cleared =
@@ -152,6 +154,9 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
     mapping_ = std::exchange(other.mapping_, std::nullopt);
     descriptor_ = std::move(other.descriptor_);
     handle_ = other.handle_;
+    block_ = std::move(other.block_);
+    has_place_ = std::exchange(other.has_place_, false);
+    keeps_place_ = other.keeps_place_;
     return *this;
 }
 
@@ -159,8 +164,29 @@ DeviceMemory::~DeviceMemory() {
     release();
 }
 
+DeviceMemory::DeviceMemory(std::shared_ptr<DeviceBlock> block, uint64_t offset, size_t bytes)
+    : device_(&block->memory().device()),
+      address_(block->memory().address() + offset),
+      size_(bytes),
+      block_(std::move(block)),
+      has_place_(true) {}
+
+uint64_t DeviceMemory::offset() const {
+    return block_ ? address_ - block_->memory().address() : 0;
+}
+
+void DeviceMemory::leave_place() {
+    if (std::exchange(has_place_, false) && !keeps_place_) block_->places_.give_back(offset());
+}
+
 void DeviceMemory::release() {
     if (device_ == nullptr || (address_ == 0 && opened_ == 0)) return;
+    if (block_) {
+        leave_place();
+        block_.reset();
+        address_ = 0;
+        return;
+    }
     const ContextScope scope = device_->enter();
     if (mapping_) {
         mapping_.reset();

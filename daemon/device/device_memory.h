@@ -1,5 +1,5 @@
 // DeviceMemory: GPU memory that this process has allocated, or adopted by its descriptor, and that
-// other processes can map.
+// other processes can map: an allocation of its own, or a place in a block (device_block.h).
 //
 // If the device supports it, memory is exported by a descriptor of the driver's virtual memory. The
 // memory then lives as long as a process maps it or holds the descriptor, even after the daemon.
@@ -26,6 +26,8 @@ constexpr size_t round_up(size_t bytes, size_t step) {
     return (bytes + step - 1) / step * step;
 }
 
+class DeviceBlock;
+
 class DeviceMemory {
   public:
     // Allocates memory and zeroes it before this returns, since a process that maps it knows none
@@ -49,17 +51,32 @@ class DeviceMemory {
 
     Device& device() const { return *device_; }
     base::cuda::CUdeviceptr address() const { return address_; }
-    // The requested size, rounded up to the device's allocation step.
+    // The requested size. That of an allocation is rounded up to the device's allocation step.
     size_t size() const { return size_; }
     // Whether another process has allocated the memory, with which it goes.
     bool is_lent() const { return opened_ != 0; }
     int fd() const { return descriptor_.get(); }  // -1: see handle()
     const base::cuda::CUipcMemHandle& handle() const { return handle_; }
 
-  private:
-    explicit DeviceMemory(Device& device) : device_(&device) {}
+    // Null: the memory is an allocation of its own. Memory in a block has no descriptor.
+    const std::shared_ptr<DeviceBlock>& block() const { return block_; }
+    // Where the memory begins in its block.
+    uint64_t offset() const;
+    // Other memory may lie here from now on: nothing uses this memory any more. No call of the
+    // driver. Threads: any.
+    void leave_place();
+    // Nothing else will ever lie here, since another process goes on using the place.
+    void keep_place() { keeps_place_ = true; }
 
+    // Zeroes the memory. Blocks until that is done, some microseconds for a small buffer. Threads:
+    // any.
     base::Result<> clear();
+
+  private:
+    friend class DeviceBlock;
+    explicit DeviceMemory(Device& device) : device_(&device) {}
+    DeviceMemory(std::shared_ptr<DeviceBlock> block, uint64_t offset, size_t bytes);
+
     static base::Result<DeviceMemory> try_create(Device& device, size_t bytes);
     base::Result<> allocate_virtual(size_t bytes);
     base::Result<> allocate_plain(size_t bytes);
@@ -75,6 +92,9 @@ class DeviceMemory {
     std::optional<base::cuda::CudaMapping> mapping_;
     base::UniqueFd descriptor_;
     base::cuda::CUipcMemHandle handle_{};
+    std::shared_ptr<DeviceBlock> block_;
+    bool has_place_ = false;
+    bool keeps_place_ = false;
 };
 
 }  // namespace pace::device

@@ -41,6 +41,15 @@ Result<> check_driver_runs(const pace_device_plugin_table& plugin, const CudaDri
         plugin.name, base::cuda::version_text(driver.version), wanted, major);
 }
 
+// Whether a device reads and writes the memory of another one directly.
+bool reaches(const CudaDriver& driver, const Facts& device, const Facts& other) {
+    int can = 0;
+    return device.ordinal != other.ordinal &&
+           driver.device_can_access_peer(&can, device.ordinal, other.ordinal) ==
+               base::cuda::kSuccess &&
+           can != 0;
+}
+
 }  // namespace
 
 void Devices::look() {
@@ -72,6 +81,10 @@ void Devices::look() {
         if (entries_.empty()) absence_ = facts.error().message;
     }
     if (!entries_.empty()) absence_.clear();
+    for (Entry& entry : entries_)
+        for (const Entry& other : entries_)
+            if (reaches(*driver_, entry.facts, other.facts))
+                entry.peers.push_back(other.facts.id());
 }
 
 Result<Device*> Devices::find(const base::cuda::CUuuid& uuid) {
@@ -181,24 +194,17 @@ Devices::Kernels Devices::open_kernels(const Facts& facts) const {
         facts.capability_minor, table->error_text(refused));
 }
 
-std::vector<Devices::Summary> Devices::list() const {
+std::vector<Devices::Summary> Devices::list() {
     std::vector<Summary> summaries;
     for (const Entry& entry : entries_) {
         Summary& summary = summaries.emplace_back();
         summary.facts = entry.facts;
-        for (const Entry& other : entries_) {
-            int can = 0;
-            if (other.facts.ordinal != entry.facts.ordinal &&
-                driver_->device_can_access_peer(&can, entry.facts.ordinal, other.facts.ordinal) ==
-                    base::cuda::kSuccess &&
-                can != 0)
-                summary.peers.push_back(other.facts.id());
-        }
+        summary.peers = entry.peers;
         summary.open = entry.device != nullptr;
         if (entry.refused) summary.refused = entry.refused->message;
         if (!summary.open) continue;
         summary.shared_with = entry.shared_with;
-        if (const auto free = entry.device->free_bytes()) summary.free_bytes = *free;
+        summary.free_bytes = entry.device->free_bytes_lately();
         if (entry.kernels)
             summary.kernels =
                 *entry.kernels ? (**entry.kernels)->name : entry.kernels->error().message;

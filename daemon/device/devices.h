@@ -54,8 +54,9 @@ class Devices {
     struct Summary {
         Facts facts;
         bool open = false;
-        std::string refused;      // why it is not open, if that is known
-        uint64_t free_bytes = 0;  // only of an open device
+        std::string refused;  // why it is not open, if that is known
+        // Only of an open device: when the driver was last asked, some seconds ago.
+        uint64_t free_bytes = 0;
         // Devices whose memory this one reads and writes directly.
         std::vector<std::string> peers;
         // Description of another daemon that uses the device; empty: none is known.
@@ -63,7 +64,8 @@ class Devices {
         // Only of an open device: the plug-in, or why there is none.
         std::string kernels;
     };
-    std::vector<Summary> list() const;
+    // Does not wait for the driver.
+    std::vector<Summary> list();
     // The same in short; the driver is not asked. `device` is null unless it is open, and lives as
     // long as this.
     struct Known {
@@ -81,6 +83,7 @@ class Devices {
     using Kernels = base::Result<const pace_device_plugin_table*>;
     struct Entry {
         Facts facts;
+        std::vector<std::string> peers;  // see Summary
         std::unique_ptr<Device> device;
         std::optional<base::Error> refused;  // why the last attempt to open the device failed
         bool is_opening = false;             // in the other thread

@@ -1,6 +1,7 @@
 // Devices tests with settings of the simulated driver, which a process reads once.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include "daemon/device/devices.h"
 #include "tests/simulated_gpu/simulated_gpu.h"
 #include "tests/simulated_gpu/tests/apart.h"
+#include "tests/simulated_gpu/tests/gpu.h"
 
 namespace pace::device {
 namespace {
@@ -74,6 +76,31 @@ TEST(DevicesApart, AGpuThatCouldNotBeOpenedIsTriedAgainBesideTheLoop) {
             EXPECT_LT(longest, std::chrono::milliseconds(300));
             EXPECT_EQ(devices.list().front().kernels, "simulated 1");
         });
+}
+
+// The callback holds memory that the stream still uses.
+TEST(DevicesApart, WorkThatCannotBeMarkedIsWaitedFor) {
+    simulated_gpu::apart({{"PACE_SIMULATED_GPU_FAIL", "cuEventRecord:1"}}, [] {
+        const auto loop = base::EventLoop::create();
+        Devices devices(**loop, {.plugins = simulated_gpu::kPlugins});
+        devices.open_all();
+        Device& device = **devices.find(devices.list().front().facts.uuid);
+        const auto stream = device.create_stream();
+        ASSERT_TRUE(stream);
+        simulated_gpu::Gate gate;
+        {
+            const auto scope = device.enter();
+            gate.hold(*stream);
+        }
+        std::optional<base::Result<>> told;
+        device.when_done(*stream, [&](const base::Result<>& result) { told = result; });
+        for (int turns = 0; turns < 100; ++turns) (*loop)->turn(false);
+        EXPECT_FALSE(told);
+        gate.open();
+        while (!told) (*loop)->turn(true);
+        EXPECT_FALSE(*told);
+        device.destroy_stream(*stream);
+    });
 }
 
 }  // namespace

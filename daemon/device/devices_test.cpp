@@ -2,6 +2,7 @@
 #include "daemon/device/devices.h"
 
 #include <poll.h>
+#include <sys/mman.h>
 
 #include <cstring>
 
@@ -9,9 +10,10 @@
 
 #include "daemon/device/device_claim.h"
 #include "daemon/device/device_memory.h"
+#include "daemon/device/devices_fixture.h"
 #include "daemon/device/plugin_loader.h"
 #include "daemon/device/shared_events.h"
-#include "tests/simulated_gpu/simulated_gpu.h"
+#include "daemon/device/shared_words.h"
 
 namespace pace::device {
 namespace {
@@ -20,28 +22,8 @@ using base::ErrorKind;
 using base::Result;
 using base::cuda::CUstream;
 
-class Simulated : public testing::Environment {
-  public:
-    void SetUp() override { simulated_gpu::use_simulated_gpu(); }
-};
-const auto* const simulated = testing::AddGlobalTestEnvironment(new Simulated);
-
-class DevicesTest : public testing::Test {
+class DevicesTest : public SimulatedDevices {
   protected:
-    void SetUp() override {
-        auto made = base::EventLoop::create();
-        ASSERT_TRUE(made);
-        loop_ = std::move(*made);
-        devices_ = std::make_unique<Devices>(*loop_, DeviceOptions{false, simulated_gpu::kPlugins});
-        devices_->look();
-    }
-    void TearDown() override { devices_.reset(); }
-
-    Device& first() {
-        const auto found = devices_->find(devices_->list().front().facts.uuid);
-        EXPECT_TRUE(found) << found.error().message;
-        return **found;
-    }
     // Waits until all queued work has ended.
     Result<> await(Device& device, CUstream stream) {
         std::optional<Result<>> ended;
@@ -59,9 +41,6 @@ class DevicesTest : public testing::Test {
         EXPECT_FALSE(kernels);
         return kernels ? "" : kernels.error().message;
     }
-
-    std::unique_ptr<base::EventLoop> loop_;
-    std::unique_ptr<Devices> devices_;
 };
 
 TEST_F(DevicesTest, TheGpusAreToldOfBeforeOneIsOpened) {
@@ -239,12 +218,28 @@ TEST_F(DevicesTest, EventsAreToldInTurnAndTheForgottenNever) {
     EXPECT_EQ(device.driver().event_destroy(event), 0);
 }
 
+TEST_F(DevicesTest, WordsThatAreNoneAreRefused) {
+    constexpr uint32_t kSlots = 64;
+    EXPECT_EQ(SharedWords::adopt(first(), base::UniqueFd(), kSlots).error().kind,
+              ErrorKind::invalid);
+    base::UniqueFd growing(memfd_create("words", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(ftruncate(growing.get(), kSlots * sizeof(base::cuda::SlotWords)), 0);
+    EXPECT_EQ(SharedWords::adopt(first(), std::move(growing), kSlots).error().kind,
+              ErrorKind::invalid)
+        << "it could shrink";
+    auto less = base::MappedMemfd::create("words", 1, true);
+    ASSERT_TRUE(less);
+    EXPECT_EQ(SharedWords::adopt(first(), base::UniqueFd(dup(less->fd())), 2 * kSlots).error().kind,
+              ErrorKind::invalid);
+}
+
 TEST_F(DevicesTest, EventsThatAreNoneAreRefused) {
     std::vector<base::cuda::CUipcEventHandle> nonsense(3);
     std::memset(nonsense.data(), 0x5A, nonsense.size() * sizeof(nonsense[0]));
     const auto events = SharedEvents::open(first(), nonsense);
     ASSERT_FALSE(events);
-    EXPECT_EQ(events.error().kind, ErrorKind::corrupt);
+    EXPECT_EQ(events.error().kind, ErrorKind::not_found);
+    EXPECT_NE(events.error().message.find("share /dev/shm"), std::string::npos);
 }
 
 }  // namespace

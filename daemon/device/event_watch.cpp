@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cuda/stream_words.h"
 #include "daemon/device/device.h"
 
 namespace pace::device {
@@ -48,11 +49,20 @@ EventWatch::~EventWatch() {
 }
 
 void EventWatch::add(const void* owner, CUevent event, Callback callback) {
+    add(owner, {.event = event, .callback = std::move(callback)});
+}
+
+void EventWatch::add(const void* owner, const std::atomic<uint64_t>* word, uint64_t request,
+                     Callback callback) {
+    add(owner, {.word = word, .request = request, .callback = std::move(callback)});
+}
+
+void EventWatch::add(const void* owner, Awaited awaited) {
     const TimePoint now = base::now();
     if (lines_.empty()) loop_.add_poller(this);
     Line& line = lines_[owner];
     if (line.events.empty()) line.since = now;
-    line.events.push_back({event, std::move(callback)});
+    line.events.push_back(std::move(awaited));
     next_look_ = now;  // the event may have been reached long ago
 }
 
@@ -64,11 +74,16 @@ void EventWatch::forget(const void* owner) {
     if (lines_.empty()) loop_.remove_poller(this);
 }
 
+CUresult EventWatch::state_of(const Awaited& awaited) const {
+    if (awaited.word != nullptr)
+        return base::cuda::has_come(*awaited.word, awaited.request) ? kSuccess : kNotReady;
+    return awaited.event == nullptr ? kSuccess : device_.driver().event_query(awaited.event);
+}
+
 void EventWatch::take(Line& line, TimePoint now, std::vector<Due>& ret_due) {
     while (!line.events.empty()) {
         Awaited& first = line.events.front();
-        const CUresult state =
-            first.event == nullptr ? kSuccess : device_.driver().event_query(first.event);
+        const CUresult state = state_of(first);
         if (state == kNotReady) return;
         ret_due.push_back({std::move(first.callback), state});
         line.events.pop_front();

@@ -1,5 +1,5 @@
-// EventWatch: polls events of the trainers' streams and of ours until the streams have reached
-// them.
+// EventWatch: polls what tells how far the trainers' streams and ours have come: events, and words
+// that the trainers' streams write (base/cuda/stream_words.h).
 //
 // None of our streams waits for another process. A context has few queues on its GPU, and further
 // streams share them: a long wait, or one whose trainer is killed, would block all other work in
@@ -10,6 +10,8 @@
 // Used only in the loop's thread.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -41,6 +43,9 @@ class EventWatch : private base::Poller {
     // Callbacks of one `owner` come in the order of add(). A null event counts as reached once the
     // owner's earlier events are.
     void add(const void* owner, base::cuda::CUevent event, Callback callback);
+    // The same for a word, which is reached once it has come to the request.
+    void add(const void* owner, const std::atomic<uint64_t>* word, uint64_t request,
+             Callback callback);
     // Drops all callbacks of this owner; its events may be closed afterwards.
     void forget(const void* owner);
     void forget_all();
@@ -48,6 +53,8 @@ class EventWatch : private base::Poller {
   private:
     struct Awaited {
         base::cuda::CUevent event = nullptr;
+        const std::atomic<uint64_t>* word = nullptr;  // instead of the event
+        uint64_t request = 0;
         Callback callback;
     };
     struct Line {
@@ -64,6 +71,8 @@ class EventWatch : private base::Poller {
         Callback callback;
         base::cuda::CUresult state = base::cuda::kSuccess;
     };
+    void add(const void* owner, Awaited awaited);
+    base::cuda::CUresult state_of(const Awaited& awaited) const;
     // Removes the reached events from the line and collects their callbacks.
     void take(Line& line, base::TimePoint now, std::vector<Due>& ret_due);
     void plan(base::TimePoint now);

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* Increases with every change of this interface: a plug-in with another number is refused. */
-#define PACE_DEVICE_PLUGIN_VERSION 2U
+#define PACE_DEVICE_PLUGIN_VERSION 3U
 
 /* Maximum number of members in one call of `sum`. */
 #define PACE_DEVICE_MEMBERS_MAX 32
@@ -44,6 +44,22 @@ typedef struct pace_device_sum {
     const void* inputs[PACE_DEVICE_MEMBERS_MAX];
     void* outputs[PACE_DEVICE_MEMBERS_MAX];
 } pace_device_sum;
+
+/* The same sum for many segments, with as few launches as the segments' addresses have room in the
+ * parameters of kernels. Segment s has counts[s] elements, the inputs inputs[s * input_count + k],
+ * and the outputs outputs[s * output_count + j]. All arrays are on the host and are read during the
+ * call. */
+typedef struct pace_device_sum_segments {
+    pace_device_dtype dtype; /* of all segments: f32, f64, f16 or bf16 */
+    uint32_t input_count;    /* at least 1 */
+    uint32_t output_count;   /* 0: each input is an output, and `outputs` is not read */
+    uint32_t segment_count;
+    double scale;
+    double weights[PACE_DEVICE_MEMBERS_MAX];
+    const uint64_t* counts;
+    const void* const* inputs;
+    void* const* outputs;
+} pace_device_sum_segments;
 
 /* out[i] = in[i], converted to another type, rounded to nearest even. */
 typedef struct pace_device_convert {
@@ -136,6 +152,7 @@ typedef struct pace_device_plugin_table {
     const char* (*error_text)(int error);
 
     int (*sum)(const pace_device_sum* sum, void* stream);
+    int (*sum_segments)(const pace_device_sum_segments* sum, void* stream);
     int (*convert)(const pace_device_convert* convert, void* stream);
     size_t (*top_k_workspace)(uint64_t count, uint64_t k);
     int (*top_k)(const pace_device_top_k* top_k, void* stream);

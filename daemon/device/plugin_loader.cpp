@@ -15,8 +15,8 @@ namespace {
 
 bool is_complete(const pace_device_plugin_table& table) {
     return table.name != nullptr && table.architectures != nullptr && table.check != nullptr &&
-           table.error_text != nullptr && table.sum != nullptr && table.convert != nullptr &&
-           table.top_k_workspace != nullptr && table.top_k != nullptr &&
+           table.error_text != nullptr && table.sum != nullptr && table.sum_segments != nullptr &&
+           table.convert != nullptr && table.top_k_workspace != nullptr && table.top_k != nullptr &&
            table.merge_workspace != nullptr && table.merge != nullptr &&
            table.scatter_add != nullptr && table.gather != nullptr && table.scatter != nullptr;
 }

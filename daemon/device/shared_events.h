@@ -1,4 +1,5 @@
-// SharedEvents: as many events in each direction as a trainer may have requests in flight.
+// SharedEvents: a StreamOrder by events of the driver, for trainers and drivers that have no words
+// (shared_words.h): as many events in each direction as a trainer may have requests in flight.
 //
 // For each request, the trainer records its event of the slot behind the work that makes the data;
 // we poll that event (event_watch.h). We record our event of the same slot behind the result, and
@@ -6,39 +7,39 @@
 // request.
 #pragma once
 
-#include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "daemon/device/device.h"
+#include "daemon/device/stream_order.h"
 
 namespace pace::device {
 
-class SharedEvents {
+class SharedEvents final : public StreamOrder {
   public:
-    // `theirs` are handles of events that the trainer has made on the same device. Error: corrupt,
-    // if a handle cannot be opened.
-    static base::Result<SharedEvents> open(Device& device,
-                                           std::span<const base::cuda::CUipcEventHandle> theirs);
-    SharedEvents(SharedEvents&& other) noexcept;
-    SharedEvents& operator=(SharedEvents&& other) noexcept;
-    ~SharedEvents();
+    // `theirs` are handles of events that the trainer has made on the same device. Error:
+    // not_found, if a handle cannot be opened.
+    static base::Result<std::shared_ptr<SharedEvents>> open(
+        Device& device, std::span<const base::cuda::CUipcEventHandle> theirs);
+    ~SharedEvents() override;
 
-    size_t size() const { return theirs_.size(); }
     // Handles of our events, by slot.
     const std::vector<base::cuda::CUipcEventHandle>& handles() const { return handles_; }
 
-    // The event behind the trainer's work before its request (for EventWatch).
-    base::cuda::CUevent theirs(size_t slot) const { return theirs_.at(slot); }
-    // Records our event behind the work queued on the stream so far; the trainer waits for it.
-    base::Result<> record_ours(size_t slot, base::cuda::CUstream stream) const;
+    uint32_t slots() const override { return static_cast<uint32_t>(theirs_.size()); }
+    void await_data(const void* owner, uint32_t slot, uint64_t request,
+                    std::function<void(const base::Result<>&)> callback) override;
+    base::Result<> tell(uint32_t slot, uint64_t request, base::cuda::CUstream stream) override;
+    // No trainer's stream waits for an event before it is told of the end.
+    void release(uint32_t /*slot*/, uint64_t /*request*/,
+                 base::cuda::CUstream /*stream*/) override {}
 
   private:
-    explicit SharedEvents(Device& device) : device_(&device) {}
-    void release();
+    explicit SharedEvents(Device& device) : device_(device) {}
 
-    Device* device_ = nullptr;  // null: moved from
+    Device& device_;
     std::vector<base::cuda::CUevent> theirs_;
     std::vector<base::cuda::CUevent> ours_;
     std::vector<base::cuda::CUipcEventHandle> handles_;

@@ -170,8 +170,9 @@ Task<Result<>> Exchange::commit() {
 }
 
 void Exchange::count(const Result<>& result) const {
-    services_.counters.bytes_sent += traffic().bytes_sent;
-    services_.counters.bytes_received += traffic().bytes_received;
+    const auto traffic = running_->traffic();
+    services_.counters.bytes_sent += traffic.bytes_sent;
+    services_.counters.bytes_received += traffic.bytes_received;
     if (!result) ++services_.counters.exchanges_aborted;
 }
 
@@ -183,14 +184,29 @@ void Exchange::finish(const Result<>& result) {
     // outlive that poll.
     if (running_->sparse && running_->sparse->is_flat())
         services_.loop.defer(base::keep(keep, [](const Exchange&) {}));
-    record_end(services_, plan(), traffic().bytes_sent, result);
+    ExchangeOutcome outcome = this->outcome(result);
+    record_end(services_, plan(), outcome.traffic.bytes_sent, result);
     if (result) tell_whole(plan().marks);
     if (way_ != nullptr) way_->end();  // a callee may begin the next sum
-    done(*this, result);
+    done(outcome);
 }
 
-std::unique_ptr<DeviceResult> Exchange::take_device_result() {
-    return way_ != nullptr ? way_->take_result() : nullptr;
+ExchangeOutcome Exchange::outcome(const Result<>& result) {
+    ExchangeOutcome outcome;
+    outcome.result = result;
+    outcome.plan = {running_, &running_->plan};
+    outcome.traffic = running_->traffic();
+    if (running_->communicator) outcome.met = running_->communicator->met();
+    outcome.contents_lost = running_->contents_lost;
+    outcome.unlike = unlike();
+    if (running_->sparse) {
+        outcome.entries = running_->sparse->report().chosen;
+        outcome.hidden = running_->sparse->take_hidden();
+    }
+    outcome.scratch_touched = running_->scratch_touched();
+    outcome.scratch = std::move(running_->scratch);
+    if (result && way_ != nullptr) outcome.on_device = way_->take_result();
+    return outcome;
 }
 
 // ------------------------------------------------------------------------------------ giving up

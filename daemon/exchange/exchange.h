@@ -19,8 +19,8 @@
 #include "base/loop/task.h"
 #include "base/result.h"
 #include "daemon/exchange/disagreement.h"
+#include "daemon/exchange/outcome.h"
 #include "daemon/exchange/run/running.h"
-#include "daemon/gpu/gpu_sum.h"
 #include "daemon/runtime/active.h"
 
 namespace pace::daemon {
@@ -32,10 +32,10 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     using Kind = ExchangePlan::Kind;
     using Contribution = ExchangePlan::Contribution;
     using Plan = ExchangePlan;
-    using Done = std::function<void(Exchange&, const base::Result<>&)>;
+    using Done = std::function<void(ExchangeOutcome&)>;
 
     // Runs `plan`. `done` is called once: from inside this call only if all went well. `scratch` is
-    // used for the result, and kept.
+    // used for the result.
     static std::shared_ptr<Exchange> start(Services& services, Plan plan, Scratch scratch,
                                            Done done);
     ~Exchange() override;
@@ -56,34 +56,9 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     // The nodes that the exchange waits for and of which it has heard nothing: they may not know of
     // the exchange.
     std::vector<NodeId> unheard() const;
-    // When the last of the other nodes was heard for the first time. Until then the exchange has
-    // waited for their members.
-    base::TimePoint met() const {
-        return running_->communicator ? running_->communicator->met() : base::TimePoint{};
-    }
 
     bool ended() const { return ended_; }
-    // The exchange failed on this node's GPU, or while it wrote to the members. The members'
-    // contents may be gone, so the exchange cannot be begun again.
-    bool contents_lost() const { return running_->contents_lost; }
-    // How many elements a top-k reduction chose, once it has ended well.
-    size_t entries() const { return running_->sparse ? running_->sparse->report().chosen : 0; }
-    // Goes with the result, for nodes that missed it (sparse::Report).
-    std::vector<std::byte> take_hidden() {
-        return running_->sparse ? running_->sparse->take_hidden() : std::vector<std::byte>();
-    }
     const Plan& plan() const { return running_->plan; }
-    collectives::Communicator::Counters traffic() const { return running_->traffic(); }
-    // The result, for members that missed it, after a success with other nodes.
-    Scratch take_scratch() { return std::move(running_->scratch); }
-    // As take_scratch(), for a result that formed on a GPU and is in no scratch; otherwise null.
-    std::unique_ptr<DeviceResult> take_device_result();
-    // Whether the scratch may hold something else than when start() was given it.
-    bool scratch_touched() const { return running_->scratch_touched(); }
-    // After a mismatch: the node that called something else, or that was the first to say so; 0 if
-    // the node is not known.
-    NodeId unlike() const;
-    size_t result_bytes() const { return plan().layout.bytes(); }
 
   private:
     Exchange(Services& services, Plan plan, Scratch scratch, Done done);
@@ -98,6 +73,8 @@ class Exchange final : public Active, public std::enable_shared_from_this<Exchan
     base::Task<base::Result<>> commit();
     void count(const base::Result<>& result) const;
     void finish(const base::Result<>& result);
+    ExchangeOutcome outcome(const base::Result<>& result);
+    NodeId unlike() const;
     base::Duration stalled_while_making(base::TimePoint now);
 
     Services& services_;

@@ -28,11 +28,12 @@ class ExchangeTest : public NodeFixture {
         std::shared_ptr<Exchange> exchange;
         int ends = 0;
         Result<> result;
+        bool contents_lost = false;
+        NodeId unlike = 0;
     };
 
     ExchangeTest() {
         other_services_.self = kOther;
-        other_services_.control = &other_controller_;
         loop_->add_poller(transport_.get());
         loop_->add_poller(other_transport_.get());
     }
@@ -73,9 +74,11 @@ class ExchangeTest : public NodeFixture {
     }
     static void start(Services& services, Execution& execution, Exchange::Plan plan) {
         execution.exchange = Exchange::start(services, std::move(plan), {},
-                                             [&execution](Exchange&, const Result<>& result) {
+                                             [&execution](const ExchangeOutcome& outcome) {
                                                  ++execution.ends;
-                                                 execution.result = result;
+                                                 execution.result = outcome.result;
+                                                 execution.contents_lost = outcome.contents_lost;
+                                                 execution.unlike = outcome.unlike;
                                              });
     }
     static std::vector<float> values_of(const Execution& execution) {
@@ -94,10 +97,11 @@ class ExchangeTest : public NodeFixture {
 
     std::unique_ptr<transports::MemoryTransport> other_transport_ = network_.create();
     Peers other_peers_{*other_transport_};
-    const std::unique_ptr<Services> own_other_services_ = std::make_unique<Services>(
-        *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_);
-    Services& other_services_ = *own_other_services_;
     AbsentController other_controller_;
+    const std::unique_ptr<Services> own_other_services_ =
+        std::make_unique<Services>(*loop_, *other_transport_, other_peers_, pool_, counters_,
+                                   ExchangeOptions{}, disk_, other_controller_, gpu_groups_);
+    Services& other_services_ = *own_other_services_;
     Execution here_;
     Execution there_;
 };
@@ -121,7 +125,7 @@ TEST_F(ExchangeTest, AFailureIsToldAfterStartHasReturned) {
     settle();
     EXPECT_EQ(here_.ends, 1);
     EXPECT_FALSE(here_.result);
-    EXPECT_FALSE(here_.exchange->contents_lost());
+    EXPECT_FALSE(here_.contents_lost);
     EXPECT_EQ(values_of(here_), std::vector<float>{1});
     EXPECT_FALSE(services_.active.any());
 }
@@ -162,7 +166,7 @@ TEST_F(ExchangeTest, MembersThatMakeNothingEndIt) {
     EXPECT_EQ(here_.ends, 1);
     ASSERT_FALSE(here_.result);
     EXPECT_EQ(here_.result.error().kind, ErrorKind::timeout);
-    EXPECT_FALSE(here_.exchange->contents_lost());
+    EXPECT_FALSE(here_.contents_lost);
     EXPECT_EQ(values_of(here_), (std::vector<float>{1, 2}));
     EXPECT_FALSE(services_.active.any());
 }
@@ -246,7 +250,7 @@ TEST_F(ExchangeTest, ANodeThatCalledSomethingElseIsNamedAfterAStall) {
     EXPECT_EQ(here_.ends, 1);
     ASSERT_FALSE(here_.result);
     EXPECT_EQ(here_.result.error().kind, ErrorKind::mismatch);
-    EXPECT_EQ(here_.exchange->unlike(), kOther);
+    EXPECT_EQ(here_.unlike, kOther);
     EXPECT_EQ(values_of(here_), std::vector<float>{1});
     there_.exchange->abort(base::make_error(ErrorKind::aborted, "the test ends"));
     settle();

@@ -1,5 +1,6 @@
 // Nodes on an in-memory network that measure their links, each with its own transport, on one loop.
 #include "daemon/exchange/links.h"
+#include "daemon/control/absent_controller.h"
 
 #include <algorithm>
 #include <map>
@@ -7,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/gpu/gpu_groups.h"
 #include "daemon/runtime/active.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
@@ -35,8 +37,9 @@ struct LinkNode {
              LinksOptions options)
         : transport(network.create()),
           peers(*transport),
+          gpu_groups(loop, 0),
           services(std::make_unique<Services>(loop, *transport, peers, pool, counters,
-                                              ExchangeOptions{}, disk)),
+                                              ExchangeOptions{}, disk, controller, gpu_groups)),
           links(*services, options) {
         services->self = self;
     }
@@ -46,6 +49,8 @@ struct LinkNode {
     kernels::WorkerPool pool{0};
     Counters counters;
     base::BackgroundThread disk;
+    AbsentController controller;
+    GpuGroups gpu_groups;
     std::unique_ptr<Services> services;
     Links links;
 };

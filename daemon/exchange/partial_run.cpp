@@ -58,7 +58,7 @@ Result<std::span<std::byte>> PartialRun::memory(size_t bytes) {
 
 // The other nodes may have given up this node, and redo the round without it (Exchange::when_sure).
 void PartialRun::ended(const Result<partial::RoundOutcome>& outcome) {
-    Doubt& doubt = services_.control->doubt();
+    Doubt& doubt = services_.control.doubt();
     if (!outcome || place_.nodes.size() <= 1 || !doubt.is_at(base::now_through_sleep())) {
         finish(outcome);
         return;

@@ -1,5 +1,6 @@
 // Two nodes on an in-memory network, of which one may be frozen, as if its connection were cut.
 #include "daemon/exchange/peer_watch.h"
+#include "daemon/control/absent_controller.h"
 
 #include <memory>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/gpu/gpu_groups.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 
@@ -31,7 +33,7 @@ class PeerWatchTest : public ::testing::Test {
           there_(network_.create()),
           peers_(*here_),
           services_(std::make_unique<Services>(*loop_, *here_, peers_, pool_, counters_, options(),
-                                               disk_)),
+                                               disk_, controller_, gpu_groups_)),
           watch_(
               *services_,
               {.cut =
@@ -80,6 +82,8 @@ class PeerWatchTest : public ::testing::Test {
     kernels::WorkerPool pool_{0};
     Counters counters_;
     base::BackgroundThread disk_;
+    AbsentController controller_;
+    GpuGroups gpu_groups_{*loop_, 0};
     std::unique_ptr<Services> services_;
     PeerWatch watch_;
     std::vector<Told> told_;

@@ -52,7 +52,7 @@ std::vector<NodeId> ProgressWatch::look_at(Active& exchange, base::TimePoint now
     log_wait(exchange, stalled_for, nodes);
     const base::Duration deadline = services_.options.progress_deadline;
     if (stalled_for < deadline * exchange.deadlines()) return {};
-    services_.control->send(control::Stalled{exchange.job(), nodes});
+    services_.control.send(control::Stalled{exchange.job(), nodes});
     if (exchange.patient()) return {};
     exchange.abort(
         base::make_error(base::ErrorKind::timeout, "nothing has moved for {} ms; waited for {}",
@@ -70,7 +70,7 @@ std::vector<NodeId> ProgressWatch::look_at(Active& exchange, base::TimePoint now
 void ProgressWatch::connect_anew(NodeId node) {
     base::log_event(base::events::kPeerStuck, {{"peer", services_.peers.name(node)}});
     services_.peers.reconnect(node);
-    services_.control->send(control::PeerLost{node, "it does not take what it has asked for"});
+    services_.control.send(control::PeerLost{node, "it does not take what it has asked for"});
 }
 
 void ProgressWatch::record_wait(const Active& exchange, base::Duration stalled_for,

@@ -12,22 +12,32 @@ using collectives::ByteRange;
 
 namespace {
 
-// A link of 25 GB/s copies a piece in 80 us, a few times as long as it takes to learn that the
-// piece has come. Guesses.
-constexpr size_t kPieceBytes = size_t{2} << 20U;
+// A link of 25 GB/s copies the smallest piece in 80 us, a few times as long as it takes to learn
+// that the piece has come. Larger pieces keep the link busier, and smaller ones begin to travel
+// sooner. Guesses.
+constexpr size_t kPieceBytesMin = size_t{2} << 20U;
+constexpr size_t kPieceBytesMax = size_t{8} << 20U;
+constexpr size_t kPiecesMin = 8;
 constexpr size_t kPiecesUnderWay = 4;
+
+size_t piece_bytes_of(size_t bytes) {
+    size_t piece = kPieceBytesMin;
+    while (piece < kPieceBytesMax && bytes / (2 * piece) >= kPiecesMin) piece *= 2;
+    return piece;
+}
 
 }  // namespace
 
 DeviceFlow::DeviceFlow(const std::vector<DeviceMember>& members, std::vector<Place> places,
                        collectives::Layout layout, const std::byte* result, Failed failed)
     : layout_(std::move(layout)),
+      piece_bytes_(piece_bytes_of(layout_.bytes())),
       result_(result),
       failed_(std::move(failed)),
       places_(std::move(places)) {
     const ByteRange all{0, layout_.bytes()};
-    for (size_t i = 0; i < collectives::chunk_count(all, kPieceBytes); ++i)
-        pieces_.push_back({collectives::chunk_of(all, kPieceBytes, i)});
+    for (size_t i = 0; i < collectives::chunk_count(all, piece_bytes_); ++i)
+        pieces_.push_back({collectives::chunk_of(all, piece_bytes_, i)});
     for (const DeviceMember& member : members) landings_.push_back({member.contents});
 }
 
@@ -84,7 +94,7 @@ void DeviceFlow::landed(size_t member, size_t piece, const Result<>& result) {
 }
 
 bool DeviceFlow::arrived(ByteRange range) const {
-    for (size_t i = range.begin / kPieceBytes; i * kPieceBytes < range.end; ++i)
+    for (size_t i = range.begin / piece_bytes_; i * piece_bytes_ < range.end; ++i)
         if (pieces_[i].landed < landings_.size()) return false;
     return true;
 }
@@ -103,7 +113,7 @@ void DeviceFlow::wake() {
 // ---------------------------------------------------------------------------------- and back again
 
 void DeviceFlow::finished(ByteRange range) {
-    for (size_t i = range.begin / kPieceBytes; i * kPieceBytes < range.end; ++i) {
+    for (size_t i = range.begin / piece_bytes_; i * piece_bytes_ < range.end; ++i) {
         Piece& piece = pieces_[i];
         piece.finished +=
             std::min(range.end, piece.range.end) - std::max(range.begin, piece.range.begin);

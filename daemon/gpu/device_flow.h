@@ -74,6 +74,7 @@ class DeviceFlow final : public collectives::Flow, public std::enable_shared_fro
     bool is_copying() const;
 
     collectives::Layout layout_;
+    size_t piece_bytes_;
     const std::byte* result_;
     Failed failed_;
     std::vector<Piece> pieces_;

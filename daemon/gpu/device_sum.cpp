@@ -1,5 +1,8 @@
 #include "daemon/gpu/device_sum.h"
 
+#include <algorithm>
+#include <span>
+
 namespace pace::daemon {
 
 using base::ErrorKind;
@@ -92,17 +95,78 @@ Result<> queue_copies(const DeviceLane& lane, const std::vector<DeviceMember>& m
 Result<> queue_sums(const DeviceLane& lane, const pace_device_plugin_table& kernels,
                     const std::vector<DeviceMember>& members, const collectives::Layout& layout,
                     double scale) {
-    const auto scope = lane.device().enter();
+    return queue_segment_sums(kernels, lane, weights_of(members), scale,
+                              segment_sums(members, layout), "sum");
+}
+
+// The segments' counts and addresses, one after the other, as the plug-in reads them.
+class Run {
+  public:
+    explicit Run(std::span<const SegmentSum> segments) {
+        for (const SegmentSum& segment : segments) {
+            counts_.push_back(segment.count);
+            inputs_.insert(inputs_.end(), segment.inputs.begin(), segment.inputs.end());
+            outputs_.insert(outputs_.end(), segment.outputs.begin(), segment.outputs.end());
+        }
+        call_.dtype = static_cast<pace_device_dtype>(segments.front().dtype);
+        call_.input_count = static_cast<uint32_t>(segments.front().inputs.size());
+        call_.output_count = static_cast<uint32_t>(segments.front().outputs.size());
+        call_.segment_count = static_cast<uint32_t>(segments.size());
+        call_.counts = counts_.data();
+        call_.inputs = inputs_.data();
+        call_.outputs = outputs_.data();
+    }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    int queue(const pace_device_plugin_table& kernels, const DeviceLane& lane,
+              const std::vector<double>& weights, double scale) {
+        std::copy(weights.begin(), weights.end(), call_.weights);
+        call_.scale = scale;
+        return kernels.sum_segments(&call_, lane.stream());
+    }
+
+  private:
+    std::vector<uint64_t> counts_;
+    std::vector<const void*> inputs_;
+    std::vector<void*> outputs_;
+    pace_device_sum_segments call_{};
+};
+
+}  // namespace
+
+std::vector<double> weights_of(const std::vector<DeviceMember>& members) {
+    std::vector<double> weights;
+    for (const DeviceMember& member : members) weights.push_back(member.weight);
+    return weights;
+}
+
+std::vector<SegmentSum> segment_sums(const std::vector<DeviceMember>& members,
+                                     const collectives::Layout& layout) {
+    std::vector<SegmentSum> sums;
     for (size_t index = 0; index < layout.segments().size(); ++index) {
         const collectives::Segment& segment = layout.segments()[index];
-        pace_device_sum sum = sum_of(members, segment, index, 0, segment.count, scale);
-        for (const DeviceMember& member : members) add_output(sum, address_of(member, index));
-        PACE_TRY(check_kernel(kernels, lane.device(), kernels.sum(&sum, lane.stream()), "sum"));
+        SegmentSum& sum = sums.emplace_back(SegmentSum{segment.dtype, segment.count, {}, {}});
+        for (const DeviceMember& member : members) sum.inputs.push_back(address_of(member, index));
+    }
+    return sums;
+}
+
+Result<> queue_segment_sums(const pace_device_plugin_table& kernels, const DeviceLane& lane,
+                            const std::vector<double>& weights, double scale,
+                            const std::vector<SegmentSum>& segments, const char* what) {
+    const auto scope = lane.device().enter();
+    for (auto first = segments.begin(); first != segments.end();) {
+        const auto end = std::find_if(first, segments.end(), [&](const SegmentSum& other) {
+            return other.dtype != first->dtype;
+        });
+        Run run({first, end});
+        const int failed = run.queue(kernels, lane, weights, scale);
+        PACE_TRY(check_kernel(kernels, lane.device(), failed, what));
+        first = end;
     }
     return {};
 }
-
-}  // namespace
 
 Result<> give_on_device(const std::vector<DeviceMember>& members, const collectives::Layout& layout,
                         const device::DeviceMemory& from) {

@@ -32,6 +32,25 @@ pace_device_sum sum_of(const std::vector<DeviceMember>& members,
                        const collectives::Segment& segment, size_t index, size_t first,
                        size_t count, double scale);
 
+// A sum of one segment's buffers, without the weights, which are those of the inputs of all
+// segments.
+struct SegmentSum {
+    protocol::DType dtype = protocol::DType::f32;
+    size_t count = 0;
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;  // empty: the inputs
+};
+std::vector<double> weights_of(const std::vector<DeviceMember>& members);
+// The sums of the members' segments, in place.
+std::vector<SegmentSum> segment_sums(const std::vector<DeviceMember>& members,
+                                     const collectives::Layout& layout);
+// Queues scale * sum of (weight * input) for each segment, neighbours of one type in one call of
+// the plug-in: it sums many short segments by one kernel. All segments have the same number of
+// inputs, and of outputs. Some may have been queued after an error. `what` is done, in a word.
+base::Result<> queue_segment_sums(const pace_device_plugin_table& kernels, const DeviceLane& lane,
+                                  const std::vector<double>& weights, double scale,
+                                  const std::vector<SegmentSum>& segments, const char* what);
+
 // The error that a kernel has returned, if any.
 base::Result<> check_kernel(const pace_device_plugin_table& kernels, const device::Device& device,
                             int failed, const char* what);

@@ -23,7 +23,7 @@ struct WireKnown {
 };
 struct Wire {
     Header header;
-    CUuuid gpus[kGpusPerNodeMax];
+    CUuuid boards[kGpusPerNodeMax];
     WireKnown known[kKnownPerCardMax];
     device::GroupId fresh;
 };
@@ -35,7 +35,7 @@ bool operator<(const CUuuid& a, const CUuuid& b) {
 
 bool are_distinct(const std::vector<GpuCard>& cards) {
     std::vector<CUuuid> all;
-    for (const GpuCard& card : cards) all.insert(all.end(), card.gpus.begin(), card.gpus.end());
+    for (const GpuCard& card : cards) all.insert(all.end(), card.boards.begin(), card.boards.end());
     std::sort(all.begin(), all.end(), [](const CUuuid& a, const CUuuid& b) { return a < b; });
     for (size_t i = 1; i < all.size(); ++i)
         if (!(all[i - 1] < all[i])) return false;
@@ -65,12 +65,12 @@ GpuVerdict of_one(const std::vector<GpuCard>& cards, uint64_t serial) {
 
 GpuCardBytes bytes_of(const GpuCard& card) {
     GpuCardBytes bytes{};
-    if (!card.able || card.gpus.size() > kGpusPerNodeMax || card.known.size() > kKnownPerCardMax)
+    if (!card.able || card.boards.size() > kGpusPerNodeMax || card.known.size() > kKnownPerCardMax)
         return bytes;
     Wire wire{};
-    wire.header = {1, static_cast<uint32_t>(card.gpus.size()),
+    wire.header = {1, static_cast<uint32_t>(card.boards.size()),
                    static_cast<uint32_t>(card.known.size()), card.fresh ? 1U : 0U};
-    std::copy(card.gpus.begin(), card.gpus.end(), wire.gpus);
+    std::copy(card.boards.begin(), card.boards.end(), wire.boards);
     for (size_t i = 0; i < card.known.size(); ++i)
         wire.known[i] = {card.known[i].serial, card.known[i].ready ? 1U : 0U};
     if (card.fresh) wire.fresh = *card.fresh;
@@ -91,7 +91,7 @@ Result<GpuCard> card_of(const GpuCardBytes& bytes) {
                                 kKnownPerCardMax);
     GpuCard card;
     card.able = header.able != 0;
-    card.gpus.assign(wire.gpus, wire.gpus + header.gpu_count);
+    card.boards.assign(wire.boards, wire.boards + header.gpu_count);
     for (size_t i = 0; i < header.known_count; ++i)
         card.known.push_back({wire.known[i].serial, wire.known[i].ready != 0});
     if (header.has_fresh != 0) card.fresh = wire.fresh;
@@ -100,7 +100,7 @@ Result<GpuCard> card_of(const GpuCardBytes& bytes) {
 
 GpuVerdict verdict_of(const std::vector<GpuCard>& cards) {
     for (const GpuCard& card : cards)
-        if (!card.able || card.gpus.empty()) return {};
+        if (!card.able || card.boards.empty()) return {};
     if (!are_distinct(cards)) return {};
     GpuVerdict best{GpuVerdict::Way::lacks, 0};
     for (const GpuCard::Known& known : cards.front().known) {

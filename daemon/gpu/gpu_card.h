@@ -16,7 +16,7 @@
 
 #include "base/cuda/cuda_driver.h"
 #include "base/result.h"
-#include "daemon/device/gpu_communicator.h"
+#include "daemon/device/nccl/gpu_communicator.h"
 
 namespace pace::daemon {
 
@@ -34,7 +34,8 @@ struct GpuCard {
     };
 
     bool able = false;  // its members' buffers are all on GPUs, and nothing else prevents the sum
-    std::vector<base::cuda::CUuuid> gpus;  // of its members, by rank
+    // The GPUs of its members, by rank. If one is there twice, NCCL would refuse.
+    std::vector<base::cuda::CUuuid> boards;
     std::vector<Known> known;              // its communicators of these nodes and these GPUs
     std::optional<device::GroupId> fresh;  // from the first node: for a communicator to be made
 };

@@ -23,7 +23,7 @@ device::GroupId id(unsigned char number) {
 GpuCard card(std::vector<base::cuda::CUuuid> gpus, std::vector<GpuCard::Known> known = {}) {
     GpuCard made;
     made.able = true;
-    made.gpus = std::move(gpus);
+    made.boards = std::move(gpus);
     made.known = std::move(known);
     return made;
 }
@@ -34,8 +34,8 @@ TEST(GpuCard, SurvivesTheJourney) {
     const auto got = card_of(bytes_of(sent));
     ASSERT_TRUE(got);
     EXPECT_TRUE(got->able);
-    ASSERT_EQ(got->gpus.size(), 2U);
-    EXPECT_EQ(got->gpus[1].bytes[15], 2);
+    ASSERT_EQ(got->boards.size(), 2U);
+    EXPECT_EQ(got->boards[1].bytes[15], 2);
     EXPECT_EQ(got->known, sent.known);
     ASSERT_TRUE(got->fresh);
     EXPECT_EQ(got->fresh->bytes, sent.fresh->bytes);

@@ -8,34 +8,20 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/device/devices.h"
+#include "daemon/device/devices_fixture.h"
 #include "daemon/gpu/device_sum.h"
 #include "daemon/runtime/scratch.h"
-#include "tests/simulated_gpu/simulated_gpu.h"
 
 namespace pace::daemon {
-
-class SimulatedGpu : public testing::Environment {
-  public:
-    void SetUp() override { simulated_gpu::use_simulated_gpu(); }
-};
-inline const auto* const simulated = testing::AddGlobalTestEnvironment(new SimulatedGpu);
 
 inline constexpr size_t kFirst = 700'001;  // floats; the second segment does not begin with a piece
 inline constexpr size_t kSecond = 1'900'003;
 
-class OnSimulatedGpu : public testing::Test {
+class OnSimulatedGpu : public device::SimulatedDevices {
   protected:
     void SetUp() override {
-        auto loop = base::EventLoop::create();
-        ASSERT_TRUE(loop);
-        loop_ = std::move(*loop);
-        devices_ = std::make_unique<device::Devices>(
-            *loop_, device::DeviceOptions{false, simulated_gpu::kPlugins});
-        devices_->look();
-        const auto found = devices_->find(devices_->list().front().facts.uuid);
-        ASSERT_TRUE(found) << found.error().message;
-        device_ = *found;
+        SimulatedDevices::SetUp();
+        device_ = &first();
         layout_ =
             collectives::Layout({{protocol::DType::f32, kFirst}, {protocol::DType::f32, kSecond}});
         ASSERT_TRUE(scratch_.reserve(layout_.bytes()));
@@ -89,8 +75,6 @@ class OnSimulatedGpu : public testing::Test {
         while (!so()) loop_->turn(true);
     }
 
-    std::unique_ptr<base::EventLoop> loop_;
-    std::unique_ptr<device::Devices> devices_;
     device::Device* device_ = nullptr;
     collectives::Layout layout_;
     Scratch scratch_;

@@ -5,7 +5,7 @@
 
 #include "base/log/daemon_events.h"
 #include "base/log/log.h"
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 #include "daemon/runtime/mix.h"
 
 namespace pace::daemon {
@@ -36,9 +36,9 @@ uint64_t serial_of(const device::GroupId& id) {
 bool same_gpus(const std::vector<GpuCard>& a, const std::vector<GpuCard>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](const GpuCard& one, const GpuCard& other) {
-                          return one.gpus.size() == other.gpus.size() &&
-                                 std::memcmp(one.gpus.data(), other.gpus.data(),
-                                             one.gpus.size() * sizeof(base::cuda::CUuuid)) == 0;
+                          return one.boards.size() == other.boards.size() &&
+                                 std::memcmp(one.boards.data(), other.boards.data(),
+                                             one.boards.size() * sizeof(base::cuda::CUuuid)) == 0;
                       });
 }
 
@@ -73,12 +73,34 @@ std::vector<const GpuGroups::Entry*> GpuGroups::latest_of(const Place& place) co
     return found;
 }
 
+bool GpuGroups::may_be_able(const Place& place) {
+    return !is_refused(Key{place.nodes, place.gpus}) && !place.gpus.empty() &&
+           place.gpus.size() <= kGpusPerNodeMax;
+}
+
+bool GpuGroups::sends_fresh(const Place& place) const {
+    if (place.self != 0) return false;
+    const bool is_wanted = std::find(want_fresh_.begin(), want_fresh_.end(),
+                                     Key{place.nodes, place.gpus}) != want_fresh_.end();
+    return is_wanted || latest_of(place).empty();
+}
+
+bool GpuGroups::wants_id(const Place& place) {
+    return !unused_id_ && may_be_able(place) && sends_fresh(place);
+}
+
+void GpuGroups::keep_id(const Place& place, const Result<device::GroupId>& id) {
+    if (id)
+        unused_id_ = *id;
+    else
+        refuse(place, id.error());
+}
+
 GpuCard GpuGroups::card_for(Place& place) {
     GpuCard card;
-    const Key key{place.nodes, place.gpus};
-    card.able = !is_refused(key) && !place.gpus.empty() && place.gpus.size() <= kGpusPerNodeMax;
+    card.able = may_be_able(place);
     if (!card.able) return card;
-    for (const Device* const gpu : place.gpus) card.gpus.push_back(gpu->facts().uuid);
+    for (const Device* const gpu : place.gpus) card.boards.push_back(gpu->facts().board);
     place.named.clear();
     for (const Entry* const entry : latest_of(place)) {
         card.known.push_back(
@@ -86,21 +108,11 @@ GpuCard GpuGroups::card_for(Place& place) {
         place.named.emplace_back(entry->serial, entry->communicator);
     }
     card.able = !card.known.empty() || has_room();
-    const auto wanted = std::find(want_fresh_.begin(), want_fresh_.end(), key);
-    const bool sends_fresh = place.self == 0 && (card.known.empty() || wanted != want_fresh_.end());
-    if (!sends_fresh || !card.able) return card;
-    if (wanted != want_fresh_.end()) want_fresh_.erase(wanted);
-    card.fresh = take_id(place);
+    if (!sends_fresh(place) || !card.able) return card;
+    std::erase(want_fresh_, Key{place.nodes, place.gpus});
+    card.fresh = std::exchange(unused_id_, std::nullopt);
     card.able = card.fresh.has_value();
     return card;
-}
-
-std::optional<device::GroupId> GpuGroups::take_id(const Place& place) {
-    if (unused_id_) return std::exchange(unused_id_, std::nullopt);
-    const auto made = device::make_group_id();
-    if (made) return *made;
-    refuse(place, made.error());
-    return std::nullopt;
 }
 
 void GpuGroups::refuse(const Place& place, const base::Error& why) {
@@ -160,7 +172,7 @@ void GpuGroups::make(const Place& place, const std::vector<GpuCard>& cards) {
     uint32_t world = 0;
     std::vector<GpuCommunicator::Rank> ranks;
     for (size_t node = 0; node < cards.size(); ++node) {
-        for (size_t i = 0; i < cards[node].gpus.size(); ++i, ++world)
+        for (size_t i = 0; i < cards[node].boards.size(); ++i, ++world)
             if (node == place.self) ranks.push_back({place.gpus[i], world});
     }
     const uint64_t serial = serial_of(*cards.front().fresh);
@@ -214,12 +226,6 @@ std::shared_ptr<device::DeviceMemory> GpuGroups::spare_scratch(const Device& gpu
 
 std::shared_ptr<device::DeviceMemory> GpuGroups::keep_scratch(device::DeviceMemory made) {
     return scratch_.emplace_back(device::DeviceMemory::share(std::move(made)));
-}
-
-Result<std::shared_ptr<device::DeviceMemory>> GpuGroups::scratch(Device& gpu, size_t bytes) {
-    if (auto spare = spare_scratch(gpu, bytes)) return spare;
-    PACE_TRY_ASSIGN(made, device::DeviceMemory::create(gpu, bytes));
-    return keep_scratch(std::move(made));
 }
 
 void GpuGroups::rest() {

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/loop/event_loop.h"
 #include "daemon/device/device_memory.h"
-#include "daemon/device/gpu_communicator.h"
+#include "daemon/device/nccl/gpu_communicator.h"
 #include "daemon/gpu/gpu_card.h"
 #include "daemon/runtime/peers.h"
 
@@ -57,6 +57,10 @@ class GpuGroups {
     // Null if a sum is under way on one of the GPUs.
     std::unique_ptr<Turn> take_turn(const std::vector<device::Device*>& gpus);
 
+    // Whether card_for() could name a communicator to be made, and has no id for it. A caller then
+    // makes an id where that blocks nobody, and keeps it here.
+    bool wants_id(const Place& place);
+    void keep_id(const Place& place, const base::Result<device::GroupId>& id);
     // The card of this node.
     GpuCard card_for(Place& place);
     // The communicator that the sum uses; null: it goes by way of the hosts. Begins to make a
@@ -70,11 +74,9 @@ class GpuGroups {
     // The node is gone, and all communicators with it are useless.
     void forget(NodeId node);
 
-    // Memory for a sum, which is reused once nobody else holds it.
-    base::Result<std::shared_ptr<device::DeviceMemory>> scratch(device::Device& gpu, size_t bytes);
-    // As scratch(), from the memory that is there; null if none is free.
+    // Memory for a sum that nobody else holds any more; null if there is none.
     std::shared_ptr<device::DeviceMemory> spare_scratch(const device::Device& gpu, size_t bytes);
-    // Keeps memory that a caller has made where that blocks nobody.
+    // Keeps memory that a caller has made where that blocks nobody, for it and for later ones.
     std::shared_ptr<device::DeviceMemory> keep_scratch(device::DeviceMemory made);
 
     // No job is left: keeps nothing on the GPUs.
@@ -95,7 +97,8 @@ class GpuGroups {
     void make(const Place& place, const std::vector<GpuCard>& cards);
     bool has_room() const;
     void make_room(const std::vector<GpuCard>& cards);
-    std::optional<device::GroupId> take_id(const Place& place);
+    bool may_be_able(const Place& place);
+    bool sends_fresh(const Place& place) const;
     void made(const Key& key, uint64_t serial, const base::Result<>& result);
     bool is_refused(const Key& key);
     void refuse(const Key& key, const base::Error& why);

@@ -47,10 +47,18 @@ void DeviceResult::bring(std::span<std::byte> to,
 
 // --------------------------------------------------------------------------------- before the sum
 
+GpuSum::GpuSum(Services& services, collectives::Layout layout)
+    : services_(services), layout_(std::move(layout)), scratch_bytes_(layout_.bytes()) {
+    for (const Segment& segment : layout_.segments()) {
+        wide_.push_back(scratch_bytes_);
+        if (is_half(segment.dtype))
+            scratch_bytes_ += device::round_up(segment.count * sizeof(float), 256);
+    }
+}
+
 std::shared_ptr<GpuSum> GpuSum::prepare(Services& services, std::vector<DeviceMember> members,
                                         const collectives::Layout& layout) {
-    if (services.gpus == nullptr || services.gpu_groups == nullptr || members.empty())
-        return nullptr;
+    if (services.gpus == nullptr || members.empty()) return nullptr;
     for (const Segment& segment : layout.segments())
         if (segment.dtype == DType::u32) return nullptr;
     std::shared_ptr<GpuSum> sum(new GpuSum(services, layout));
@@ -68,7 +76,7 @@ std::shared_ptr<GpuSum> GpuSum::prepare(Services& services, std::vector<DeviceMe
         share.kernels = *kernels;
         sum->place_.gpus.push_back(&gpu);
     }
-    sum->turn_ = services.gpu_groups->take_turn(sum->place_.gpus);
+    sum->turn_ = services.gpu_groups.take_turn(sum->place_.gpus);
     return sum->turn_ ? sum : nullptr;
 }
 
@@ -85,33 +93,17 @@ GpuSum::Share& GpuSum::share_of(const DeviceMember& member) {
     return shares_.emplace_back();
 }
 
-// Takes scratch on each GPU.
-Result<> GpuSum::take_scratch() {
-    size_t bytes = layout_.bytes();
-    for (const Segment& segment : layout_.segments()) {
-        wide_.push_back(bytes);
-        if (is_half(segment.dtype)) bytes += device::round_up(segment.count * sizeof(float), 256);
-    }
-    for (Share& share : shares_) {
-        PACE_TRY_ASSIGN(memory, services_.gpu_groups->scratch(share.lane().device(), bytes));
-        share.scratch = memory;
-    }
-    return {};
-}
-
-GpuCard GpuSum::card(const std::vector<NodeId>& nodes, size_t self) {
+void GpuSum::place(const std::vector<NodeId>& nodes, size_t self) {
     place_.nodes = nodes;
     place_.self = self;
-    GpuCard card = services_.gpu_groups->card_for(place_);
-    if (card.known.empty()) return card;
-    const auto taken = take_scratch();
-    if (taken) return card;
-    services_.gpu_groups->refuse(place_, taken.error());
-    return unable();
+}
+
+void GpuSum::take_scratch(std::vector<std::shared_ptr<device::DeviceMemory>> scratch) {
+    for (size_t i = 0; i < shares_.size(); ++i) shares_[i].scratch = std::move(scratch[i]);
 }
 
 bool GpuSum::meet(const std::vector<GpuCard>& cards) {
-    communicator_ = services_.gpu_groups->meet(place_, cards);
+    communicator_ = services_.gpu_groups.meet(place_, cards);
     return communicator_ != nullptr;
 }
 
@@ -125,18 +117,28 @@ std::byte* GpuSum::wide_at(const Share& share, size_t segment) const {
     return at(share, wide_[segment]);
 }
 
+// Where NCCL sums a segment, and as which type: halves as f32.
+std::byte* GpuSum::sums_at(const Share& share, size_t segment) const {
+    return is_half(layout_.segments()[segment].dtype) ? wide_at(share, segment)
+                                                      : at(share, layout_.offset(segment));
+}
+
+DType GpuSum::sum_dtype(size_t segment) const {
+    const DType dtype = layout_.segments()[segment].dtype;
+    return is_half(dtype) ? DType::f32 : dtype;
+}
+
 // Queues the weighted sum of the GPU's members, rounded once. Sums of halves are then widened.
 Result<> GpuSum::queue_partials(const Share& share) const {
     const DeviceLane& lane = share.lane();
     for (size_t i = 1; i < share.members.size(); ++i)
         PACE_TRY(lane.follow(*share.members[i].contents->lane));
+    std::vector<SegmentSum> sums = segment_sums(share.members, layout_);
+    for (size_t s = 0; s < sums.size(); ++s) sums[s].outputs = {at(share, layout_.offset(s))};
+    PACE_TRY(queue_segment_sums(*share.kernels, lane, weights_of(share.members), 1.0, sums, "sum"));
     const auto scope = lane.device().enter();
     for (size_t s = 0; s < layout_.segments().size(); ++s) {
         const Segment& segment = layout_.segments()[s];
-        pace_device_sum sum = sum_of(share.members, segment, s, 0, segment.count, 1.0);
-        add_output(sum, at(share, layout_.offset(s)));
-        PACE_TRY(check_kernel(*share.kernels, lane.device(),
-                              share.kernels->sum(&sum, lane.stream()), "sum"));
         if (!is_half(segment.dtype)) continue;
         const auto widen = conversion(segment.dtype, DType::f32, segment.count,
                                       at(share, layout_.offset(s)), wide_at(share, s));
@@ -149,19 +151,16 @@ Result<> GpuSum::queue_partials(const Share& share) const {
 // Scales the sums in the scratch, where halves become halves again.
 Result<> GpuSum::queue_scaled(const Share& share, double scale) const {
     const DeviceLane& lane = share.lane();
+    std::vector<SegmentSum> sums;
+    for (size_t s = 0; s < layout_.segments().size(); ++s)
+        sums.push_back({sum_dtype(s), layout_.segments()[s].count, {sums_at(share, s)}, {}});
+    PACE_TRY(queue_segment_sums(*share.kernels, lane, {1.0}, scale, sums, "scale"));
     const auto scope = lane.device().enter();
     for (size_t s = 0; s < layout_.segments().size(); ++s) {
         const Segment& segment = layout_.segments()[s];
-        const bool half = is_half(segment.dtype);
-        std::byte* const out = at(share, layout_.offset(s));
-        std::byte* const sums = half ? wide_at(share, s) : out;
-        pace_device_sum sum = sum_of(half ? DType::f32 : segment.dtype, segment.count, scale);
-        add_input(sum, sums, 1.0);
-        add_output(sum, sums);
-        PACE_TRY(check_kernel(*share.kernels, lane.device(),
-                              share.kernels->sum(&sum, lane.stream()), "scale"));
-        if (!half) continue;
-        const auto narrow = conversion(DType::f32, segment.dtype, segment.count, sums, out);
+        if (!is_half(segment.dtype)) continue;
+        const auto narrow = conversion(DType::f32, segment.dtype, segment.count, sums_at(share, s),
+                                       at(share, layout_.offset(s)));
         PACE_TRY(check_kernel(*share.kernels, lane.device(),
                               share.kernels->convert(&narrow, lane.stream()), "convert"));
     }
@@ -176,10 +175,8 @@ std::vector<device::GpuCommunicator::Share> GpuSum::shares_for_nccl() const {
         for (size_t s = 0; s < layout_.segments().size(); ++s) {
             const Segment& segment = layout_.segments()[s];
             if (segment.count == 0) continue;
-            const bool half = is_half(segment.dtype);
-            void* const data = half ? wide_at(share, s) : at(share, layout_.offset(s));
-            const DType dtype = half ? DType::f32 : segment.dtype;
-            told.segments.push_back({data, segment.count, static_cast<pace_device_dtype>(dtype)});
+            told.segments.push_back(
+                {sums_at(share, s), segment.count, static_cast<pace_device_dtype>(sum_dtype(s))});
         }
     }
     return all;
@@ -196,16 +193,16 @@ Task<Result<>> GpuSum::sum_among_gpus() {
     while (!ended) co_await changed_.changed();
     running_since_ = {};
     if (*ended) co_return *ended;
-    services_.gpu_groups->drop(communicator_);
+    services_.gpu_groups.drop(communicator_);
     // A sum that is given up because a node died ends sooner.
     if (!abort_ || base::now() - began > kStuckAfter)
-        services_.gpu_groups->refuse(place_, ended->error());
+        services_.gpu_groups.refuse(place_, ended->error());
     co_return *ended;
 }
 
 // A kernel has failed on one of this node's GPUs.
 Result<> GpuSum::failed(const Result<>& result) {
-    services_.gpu_groups->refuse(place_, result.error());
+    services_.gpu_groups.refuse(place_, result.error());
     return result;
 }
 

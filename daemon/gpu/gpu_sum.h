@@ -61,10 +61,15 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
 
     // The card of a node that cannot take part.
     static GpuCard unable() { return {}; }
-    // The card of this node, for a sum among these nodes.
-    GpuCard card(const std::vector<NodeId>& nodes, size_t self);
-    // What all nodes' cards together mean. True: the sum goes over NCCL. If there is a communicator
-    // for it, memory is taken.
+    // Sets the nodes of the sum, and which of them is this one.
+    void place(const std::vector<NodeId>& nodes, size_t self);
+    const GpuGroups::Place& place() const { return place_; }
+    // The card of this node. If it names a communicator, each GPU gets scratch.
+    GpuCard card() { return services_.gpu_groups.card_for(place_); }
+    // Scratch for the GPUs of place(), in their order: of so many bytes each.
+    size_t scratch_bytes() const { return scratch_bytes_; }
+    void take_scratch(std::vector<std::shared_ptr<device::DeviceMemory>> scratch);
+    // What all nodes' cards together mean. True: the sum goes over NCCL.
     bool meet(const std::vector<GpuCard>& cards);
 
     // The scaled sum forms in the scratch. If it fails, members' buffers are as they were.
@@ -89,11 +94,9 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
         const DeviceLane& lane() const { return *members.front().contents->lane; }
     };
 
-    GpuSum(Services& services, collectives::Layout layout)
-        : services_(services), layout_(std::move(layout)) {}
+    GpuSum(Services& services, collectives::Layout layout);
 
     Share& share_of(const DeviceMember& member);
-    base::Result<> take_scratch();
     base::Result<> queue_partials(const Share& share) const;
     base::Result<> queue_scaled(const Share& share, double scale) const;
     base::Result<> queue_all_partials();
@@ -103,10 +106,13 @@ class GpuSum : public std::enable_shared_from_this<GpuSum> {
     std::vector<device::GpuCommunicator::Share> shares_for_nccl() const;
     std::byte* at(const Share& share, size_t offset) const;
     std::byte* wide_at(const Share& share, size_t segment) const;
+    std::byte* sums_at(const Share& share, size_t segment) const;
+    protocol::DType sum_dtype(size_t segment) const;
 
     Services& services_;
     collectives::Layout layout_;
     std::vector<size_t> wide_;  // per segment of halves: where it lies in f32 in the scratch
+    size_t scratch_bytes_ = 0;
     std::vector<Share> shares_;
     GpuGroups::Place place_;
     std::unique_ptr<GpuGroups::Turn> turn_;

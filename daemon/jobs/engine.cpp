@@ -33,9 +33,8 @@ base::Error unknown_options(const base::Error& because) {
 
 Engine::Engine(Services& services)
     : services_(services),
-      gpu_groups_(services.loop, services.options.nccl_communicators),
       jobs_(services),
-      questions_(services.loop, [this] { return services_.control->problem(); }),
+      questions_(services.loop, [this] { return services_.control.problem(); }),
       retained_(services.options.buffers_keep),
       links_(services),
       peer_watch_(services,
@@ -43,9 +42,7 @@ Engine::Engine(Services& services)
                                  base::Duration silent) { tell_cut(node, cut, silent); },
                    .lost = [this](NodeId node, const std::string& why) { tell_lost(node, why); }}),
       progress_watch_(services, peer_watch_),
-      machine_(services.gpus) {
-    services_.gpu_groups = &gpu_groups_;
-}
+      machine_(services.gpus) {}
 
 Engine::~Engine() = default;
 
@@ -75,7 +72,7 @@ uint64_t Engine::join(const JoinRequest& request, WorkerPort* port, const Joined
         message.run = request.run;
         message.opened = since_1970_ns();
         message.rerun = request.rerun;
-        return services_.control->send(message);
+        return services_.control.send(message);
     };
     const auto checked = std::make_shared<bool>(false);
     Questions::Question question;
@@ -112,6 +109,7 @@ void Engine::seat(const JoinRequest& request, WorkerPort* port,
     worker->rank = accepted.rank;
     worker->uid = request.uid;
     worker->port = port;
+    worker->is_new = request.run.began == 0;
     worker->newcomer = accepted.under_way;
     worker->iteration = reached(
         request, retained_.iteration({request.uid, accepted.token, accepted.rank}, base::now()));
@@ -192,7 +190,7 @@ bool Engine::tell_leave(const Job& job, control::Rank rank, bool orderly, uint64
     message.rank = rank;
     message.orderly = orderly;
     message.request = request;
-    return services_.control->send(message);
+    return services_.control.send(message);
 }
 
 // ------------------------------------------------------------------------ what the controller says
@@ -246,7 +244,7 @@ void Engine::announce(const std::shared_ptr<Job>& job, const WorkerPtr& worker) 
     ask(ticket, std::move(question));
     control::WorkerJoin message = job->announcement(*worker);
     message.request = ticket;
-    services_.control->send(message);
+    services_.control.send(message);
 }
 
 void Engine::on_detached(bool excluded, const std::string& reason) {
@@ -274,7 +272,7 @@ void Engine::report(control::Heartbeat& ret_heartbeat) {
         for (const NodeId node : job->look_again()) peer_watch_.suspect(node);
         tell_kept(*job);
         if (!job->state().wants_view) continue;
-        services_.control->send(control::Stalled{job->state().id, {}});
+        services_.control.send(control::Stalled{job->state().id, {}});
     }
     links_.report(ret_heartbeat.links);
     ret_heartbeat.machine = machine_.report(base::now());
@@ -297,7 +295,7 @@ void Engine::on(const control::JoinAccepted& accepted) {
     message.job = accepted.job;
     message.rank = accepted.rank;
     message.orderly = true;
-    services_.control->send(message);
+    services_.control.send(message);
 }
 
 void Engine::on(const control::JoinRefused& refused) {
@@ -309,7 +307,7 @@ void Engine::on(const control::PrepareView& view) {
     record_order(*services_.recorder, view);
     if (jobs_.with(view.job, [&view](Job& found) { found.prepare(view); })) return;
     // A job without workers here has nothing to stop.
-    services_.control->send(control::ViewPrepared{.job = view.job, .epoch = view.epoch});
+    services_.control.send(control::ViewPrepared{.job = view.job, .epoch = view.epoch});
 }
 
 void Engine::on(const control::CommitView& view) {
@@ -325,10 +323,10 @@ void Engine::on(const control::CommitView& view) {
 void Engine::on(const control::GroupOrder& order) {
     record_order(*services_.recorder, order);
     if (jobs_.with(order.job, [&order](Job& found) { found.order(order); })) return;
-    services_.control->send(control::GroupDone{.job = order.job,
-                                               .group = order.group,
-                                               .failed = true,
-                                               .reason = "the job has no worker here"});
+    services_.control.send(control::GroupDone{.job = order.job,
+                                              .group = order.group,
+                                              .failed = true,
+                                              .reason = "the job has no worker here"});
 }
 
 void Engine::on(const control::GroupAbort& abort) {

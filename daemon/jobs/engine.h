@@ -16,8 +16,7 @@
 #include "daemon/exchange/links.h"
 #include "daemon/exchange/peer_watch.h"
 #include "daemon/exchange/progress_watch.h"
-#include "daemon/families/serving/shard_disk.h"
-#include "daemon/gpu/gpu_groups.h"
+#include "daemon/families/serving/shards/shard_disk.h"
 #include "daemon/jobs/job.h"
 #include "daemon/jobs/job_table.h"
 #include "daemon/jobs/questions.h"
@@ -98,13 +97,15 @@ class Engine final : public ControlHandler {
         return seat.job->sums_on_device(*seat.worker, request);
     }
 
-    // A retained buffer of this type and length, of a dead trainer of the same user, job and rank;
-    // null if there is none.
+    // A retained buffer of this type and length that fits, of a dead trainer of the same user, job
+    // and rank; null if there is none.
     BufferPtr inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
-                      const device::Device* device);
-    // Charges a buffer to the user. If there is no room, retained buffers of dead trainers are
-    // released: those of this user, and those of others if all users together have too much.
-    base::Result<Charge> charge_buffer(uint32_t user, uint64_t bytes, uint32_t descriptors);
+                      const device::Device* device,
+                      const RetainedBuffers::Fits& fits = RetainedBuffers::fits_all);
+    // Charges a buffer, or a block of several, to the user. If there is no room, retained buffers
+    // of dead trainers are released: those of this user, and those of others if all users together
+    // have too much.
+    base::Result<Charge> charge_buffer(uint32_t user, const Amount& amount);
 
     // Called by the transport.
     void peer_lost(transports::PeerId peer, const base::Error& error);
@@ -190,7 +191,6 @@ class Engine final : public ControlHandler {
     void tell_waits_later();
 
     Services& services_;
-    GpuGroups gpu_groups_;  // before the jobs, whose results may lie in its memory
     JobTable jobs_;
     Questions questions_;
     RetainedBuffers retained_;

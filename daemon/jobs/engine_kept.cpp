@@ -26,14 +26,13 @@ void Engine::died(const Seat& seat, std::vector<BufferPtr> buffers) {
 }
 
 BufferPtr Engine::inherit(const Seat& seat, protocol::DType dtype, uint64_t count,
-                          const device::Device* device) {
-    return retained_.take(key_of(seat), dtype, count, device, base::now());
+                          const device::Device* device, const RetainedBuffers::Fits& fits) {
+    return retained_.take(key_of(seat), dtype, count, device, base::now(), fits);
 }
 
-Result<Charge> Engine::charge_buffer(uint32_t user, uint64_t bytes, uint32_t descriptors) {
-    const Amount amount{.bytes = bytes, .buffers = 1, .descriptors = descriptors};
+Result<Charge> Engine::charge_buffer(uint32_t user, const Amount& amount) {
     auto charge = services_.accounts->charge(user, amount, "a buffer");
-    while (!charge && give_up_kept(user, bytes))
+    while (!charge && give_up_kept(user, amount.bytes))
         charge = services_.accounts->charge(user, amount, "a buffer");
     return charge;
 }
@@ -60,17 +59,17 @@ void Engine::drop_expired_buffers() {
 // when it said that the job is over, this node may not have heard it.
 void Engine::tell_kept(const Job& job) {
     if (!job.unused() && !job.keeps_shards()) return;
-    services_.control->send(control::JobKept{.job = job.state().id,
-                                             .token = job.state().token,
-                                             .model = job.keeps_shards(),
-                                             .debts = job.unused() && job.owes()});
+    services_.control.send(control::JobKept{.job = job.state().id,
+                                            .token = job.state().token,
+                                            .model = job.keeps_shards(),
+                                            .debts = job.unused() && job.owes()});
 }
 
 // Names the jobs of which only retained buffers are left: such a job may have ended while there was
 // no controller.
 void Engine::tell_retained() {
     for (const auto& [token, of] : retained_.jobs())
-        services_.control->send(control::JobKept{.job = of.id, .token = token});
+        services_.control.send(control::JobKept{.job = of.id, .token = token});
 }
 
 void Engine::on(const control::JobEnded& ended) {

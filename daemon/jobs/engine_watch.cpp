@@ -28,11 +28,11 @@ void Engine::peer_lost(transports::PeerId peer, const base::Error& error) {
 void Engine::tell_lost(NodeId node, const std::string& reason) {
     base::log_event(base::events::kPeerLost,
                     {{"peer", services_.peers.name(node)}, {"reason", reason}});
-    services_.control->send(control::PeerLost{node, reason});
+    services_.control.send(control::PeerLost{node, reason});
 }
 
 void Engine::tell_cut(NodeId node, bool cut, base::Duration silent) {
-    services_.control->send(
+    services_.control.send(
         control::LinkCut{node, cut, static_cast<uint64_t>(silent / std::chrono::milliseconds(1))});
 }
 
@@ -58,7 +58,7 @@ void Engine::on(const control::NodeGone& gone) {
     services_.peers.forget(gone.node);
     peer_watch_.forget(gone.node);
     links_.forget(gone.node);
-    gpu_groups_.forget(gone.node);
+    services_.gpu_groups.forget(gone.node);
     if (!peer) return;
     services_.active.each([&](const auto& exchange) { exchange->peer_lost(*peer, error); });
 }

@@ -17,7 +17,7 @@ void Engine::on(const control::WorkerSuspended& suspended) {
         if (suspended.drained)
             found.drain(suspended.rank, suspended.reason);
         else
-            found.suspend(suspended.rank, suspended.reason);
+            found.suspend(suspended.rank, suspended.reason, suspended.anew);
     });
 }
 

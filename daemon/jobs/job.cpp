@@ -30,8 +30,8 @@ std::optional<Ending> stale_model(Worker& worker) {
     // The worker's model may have more rounds, or fewer, than those of the others.
     if (std::exchange(worker.unaware, false) && verb != Verb::broadcast)
         return ended_as(Outcome::stale,
-                        "every daemon that knew of the job was gone, and it has begun anew; call "
-                        "pace_broadcast, so that all go on from one model");
+                        "everybody that knew how far the job was is gone, and it has begun anew; "
+                        "call pace_broadcast, so that all go on from one model");
     if (worker.suspended && verb != Verb::broadcast && verb != Verb::average)
         return ended_as(Outcome::stale,
                         "this worker was taken out of the job for being late; call pace_broadcast "
@@ -254,7 +254,7 @@ void Job::admit(const WorkerPtr& worker, bool wants_model) {
     message.rank = worker->rank;
     message.wants_model = wants_model;
     message.accepts_own = worker->accepts_own;
-    worker->admit_sent = state_.services.control->send(message);
+    worker->admit_sent = state_.services.control.send(message);
 }
 
 void Job::ready(const WorkerPtr& worker, uint64_t id, uint64_t elements) {

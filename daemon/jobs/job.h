@@ -94,7 +94,8 @@ class Job final : private JobPort {
         ended_here_ = true;
     }
     bool has_ended_here() const { return ended_here_; }
-    void suspend(control::Rank rank, const std::string& reason);
+    // `anew`: the job has begun anew without the worker.
+    void suspend(control::Rank rank, const std::string& reason, bool anew = false);
     // The worker has left the job because an operator drains this node. Its calls end, and later
     // calls fail.
     void drain(control::Rank rank, const std::string& reason);

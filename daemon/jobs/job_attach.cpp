@@ -36,6 +36,7 @@ control::WorkerJoin Job::announcement(const Worker& worker) const {
     // A worker that still waits for a model is no member to go on with: a controller that has
     // forgotten its donor names another.
     join.epoch = worker.has_model() ? state_.view.epoch : 0;
+    join.is_new = worker.is_new;
     return join;
 }
 

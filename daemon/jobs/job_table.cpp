@@ -90,7 +90,7 @@ void JobTable::drop_unused() {
     };
     std::erase_if(by_id_, is_over);
     std::erase_if(by_name_, is_over);
-    if (by_name_.empty()) services_.gpu_groups->rest();
+    if (by_name_.empty()) services_.gpu_groups.rest();
     std::optional<base::Duration> next;
     for (const auto& [name, job] : by_name_) {
         if (!job->unused()) continue;

@@ -1,5 +1,6 @@
 // Job: the views that the controller commits, and workers whose places in them change.
 #include <algorithm>
+#include <utility>
 
 #include "daemon/control/controller.h"
 #include "daemon/jobs/job.h"
@@ -14,7 +15,7 @@ void Job::prepare(const control::PrepareView& view) {
     // A controller that was restarted may not know of the last views.
     const uint64_t newest = std::max(state_.view.epoch + 1, rounds_.preparing());
     if (view.epoch < newest) {
-        state_.services.control->send(control::ViewPrepared{
+        state_.services.control.send(control::ViewPrepared{
             .job = state_.id, .epoch = view.epoch, .newer_epoch = newest - 1});
         return;
     }
@@ -65,6 +66,7 @@ Job::TakenIn Job::take_in(const control::CommitView& view) {
     TakenIn taken;
     for (const auto& [rank, worker] : state_.workers) {
         if (state_.view.node_of(rank) != state_.services.self) continue;
+        worker->is_new = false;
         worker->newcomer = false;
         worker->suspended = false;
         worker->admit_sent = false;
@@ -158,10 +160,11 @@ void Job::drain(control::Rank rank, const std::string& reason) {
     serving_->end_asides(worker, failed(error));
 }
 
-void Job::suspend(control::Rank rank, const std::string& reason) {
+void Job::suspend(control::Rank rank, const std::string& reason, bool anew) {
     const WorkerPtr worker = state_.find(rank);
     if (!worker) return;
     worker->lose_place();
+    if (anew) worker->unaware = true;
     const bool goes_on = rounds_.suspend(*worker);
     const std::string and_now = reason + "; call pace_broadcast for the current model";
     if (serving_) serving_->suspend(worker, and_now);
@@ -182,6 +185,11 @@ void Job::suspend(control::Rank rank, const std::string& reason) {
             }
             return;
         case Worker::State::ready:
+            if (std::exchange(worker->unaware, false))
+                state_.end_all(worker, ended_as(Outcome::stale, and_now));
+            else
+                begin_newcomer(worker);
+            return;
         case Worker::State::adopting:
             begin_newcomer(worker);
             return;

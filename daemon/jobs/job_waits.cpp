@@ -15,7 +15,7 @@ using protocol::Verb;
 std::string Job::awaited_at_the_door(const Worker& worker) const {
     const control::JobOptions& options = state_.options;
     if (!worker.resuming && !worker.newcomer && state_.view.epoch != 0) return {};
-    if (!state_.services.control->attached()) return kNoController;
+    if (!state_.services.control.attached()) return kNoController;
     if (worker.resuming) return "the controller to take this node's workers in again";
     if (!worker.newcomer) {
         const bool all = options.min_workers == 0;

@@ -23,12 +23,14 @@ uint64_t RetainedBuffers::iteration(const Key& key, base::TimePoint now) const {
 }
 
 BufferPtr RetainedBuffers::take(const Key& key, protocol::DType dtype, uint64_t count,
-                                const device::Device* device, base::TimePoint now) {
+                                const device::Device* device, base::TimePoint now,
+                                const Fits& fits) {
     if (find(key, now) == entries_.end()) return nullptr;
     auto& buffers = entries_.at(key).buffers;
     const auto buffer = std::find_if(buffers.begin(), buffers.end(), [&](const BufferPtr& other) {
         const bool idle = device == nullptr || other.use_count() == 1;
-        return other->dtype == dtype && other->count == count && other->device() == device && idle;
+        return other->dtype == dtype && other->count == count && other->device() == device &&
+               idle && fits(*other);
     });
     if (buffer == buffers.end()) return nullptr;
     BufferPtr taken = *buffer;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,11 +44,15 @@ class RetainedBuffers {
     // The iteration that the dead worker had reached; 0 if nothing is retained.
     uint64_t iteration(const Key& key, base::TimePoint now) const;
 
-    // The first retained buffer of this type, length and place (null: the host), which is then no
-    // longer retained; null if there is none. A buffer on a GPU to which something is still being
-    // copied is passed over, as the copy holds it.
+    // Says of a buffer whether the successor can have it.
+    using Fits = std::function<bool(const Buffer&)>;
+    static bool fits_all(const Buffer&) { return true; }
+
+    // The first retained buffer of this type, length and place (null: the host) that fits, which is
+    // then no longer retained; null if there is none. A buffer on a GPU to which something is still
+    // being copied is passed over, as the copy holds it.
     BufferPtr take(const Key& key, protocol::DType dtype, uint64_t count,
-                   const device::Device* device, base::TimePoint now);
+                   const device::Device* device, base::TimePoint now, const Fits& fits = fits_all);
 
     // Called after an orderly leave: nothing of the rank is retained.
     void drop(const Key& key) { entries_.erase(key); }

@@ -15,7 +15,7 @@
 #include "daemon/members/model_hold.h"
 #include "daemon/members/request.h"
 #include "daemon/members/worker.h"
-#include "daemon/partial/roster.h"
+#include "daemon/partial/agreement/roster.h"
 #include "daemon/runtime/scratch.h"
 #include "daemon/runtime/services.h"
 

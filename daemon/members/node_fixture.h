@@ -11,6 +11,7 @@
 
 #include "base/simulation/simulated_time.h"
 #include "daemon/control/heard_controller.h"
+#include "daemon/gpu/gpu_groups.h"
 #include "daemon/members/job_state.h"
 #include "daemon/members/silent_job.h"
 #include "transports/memory/memory_network.h"
@@ -44,7 +45,6 @@ class NodeFixture : public ::testing::Test {
     static constexpr uint32_t kDigest = 99;
 
     NodeFixture() {
-        services_.control = &controller_;
         services_.self = kSelf;
         job_.id = kJob;
         job_.token = kToken;
@@ -119,10 +119,12 @@ class NodeFixture : public ::testing::Test {
     kernels::WorkerPool pool_{0};
     Counters counters_;
     base::BackgroundThread disk_;
-    const std::unique_ptr<Services> own_services_ = std::make_unique<Services>(
-        *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
-    Services& services_ = *own_services_;
     HeardController controller_;
+    GpuGroups gpu_groups_{*loop_, 0};
+    const std::unique_ptr<Services> own_services_ =
+        std::make_unique<Services>(*loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{},
+                                   disk_, controller_, gpu_groups_);
+    Services& services_ = *own_services_;
     IdleJob port_;
     Trainer trainer_;
     JobState job_{services_, port_, {}, 0};

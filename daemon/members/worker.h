@@ -45,6 +45,7 @@ struct Worker {
 
     std::optional<base::Error>
         refusal;             // the controller does not know the worker any more: why its calls fail
+    bool is_new = false;     // opened, and in no view since
     bool newcomer = false;   // not in the view: joined, or came back, while the job was under way
     bool suspended = false;  // was late or frozen; its model is old
     bool unaware = false;    // its session had rounds of an earlier job, and has not been told

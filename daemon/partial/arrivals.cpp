@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/partial/slots.h"
+#include "daemon/partial/agreement/slots.h"
 
 namespace pace::partial {
 

@@ -29,8 +29,8 @@
 #include "base/loop/task.h"
 #include "base/result.h"
 #include "daemon/collectives/messages/communicator.h"
-#include "daemon/partial/quorum.h"
-#include "daemon/partial/roster.h"
+#include "daemon/partial/agreement/quorum.h"
+#include "daemon/partial/agreement/roster.h"
 
 namespace pace::partial {
 

@@ -26,8 +26,8 @@
 #include "base/result.h"
 #include "daemon/collectives/layout/layout.h"
 #include "daemon/kernels/strand.h"
+#include "daemon/partial/agreement/roster.h"
 #include "daemon/partial/pay.h"
-#include "daemon/partial/roster.h"
 #include "daemon/partial/running_sum.h"
 
 namespace pace::partial {

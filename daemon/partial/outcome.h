@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/partial/agreement.h"
-#include "daemon/partial/roster.h"
+#include "daemon/partial/agreement/agreement.h"
+#include "daemon/partial/agreement/roster.h"
 
 namespace pace::partial {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/collectives/layout/local_part.h"
-#include "daemon/partial/slots.h"
+#include "daemon/partial/agreement/slots.h"
 
 namespace pace::partial {
 

@@ -46,14 +46,14 @@
 #include "base/result.h"
 #include "daemon/collectives/all_reduce.h"
 #include "daemon/collectives/messages/communicator.h"
-#include "daemon/partial/activation.h"
-#include "daemon/partial/agreement.h"
+#include "daemon/partial/agreement/activation.h"
+#include "daemon/partial/agreement/agreement.h"
+#include "daemon/partial/agreement/quorum.h"
+#include "daemon/partial/agreement/roster.h"
+#include "daemon/partial/agreement/wake.h"
 #include "daemon/partial/arrivals.h"
 #include "daemon/partial/outcome.h"
-#include "daemon/partial/quorum.h"
-#include "daemon/partial/roster.h"
 #include "daemon/partial/store.h"
-#include "daemon/partial/wake.h"
 
 namespace pace::partial {
 

@@ -28,8 +28,8 @@
 #include "base/result.h"
 #include "daemon/collectives/layout/layout.h"
 #include "daemon/kernels/strand.h"
+#include "daemon/partial/agreement/roster.h"
 #include "daemon/partial/contribution.h"
-#include "daemon/partial/roster.h"
 #include "daemon/partial/terms.h"
 
 namespace pace::partial {

@@ -2,10 +2,12 @@
 // while an exchange uses it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -21,7 +23,7 @@ namespace pace::daemon {
 // The GPU memory that a trainer maps if its buffer is on a GPU.
 struct OnDevice {
     device::DeviceMemory memory;
-    std::optional<device::PinnedMemory> pin;  // of the host twin; copies are slower without
+    std::optional<device::PinnedMemory> pin;  // of the host twin, if that is there
 };
 
 constexpr size_t charge_for(size_t bytes, bool on_device) {
@@ -42,6 +44,9 @@ class BufferMemory {
     std::byte* data() const { return data_; }
     size_t size() const { return size_; }
     int fd() const { return own_.fd(); }
+    // Of the buffer's own memory: how much of it is there, and taking more (MappedMemfd).
+    size_t populated() const { return own_.populated(); }
+    base::Result<> populate(size_t bytes) { return own_.populate(bytes); }
 
   private:
     base::MappedMemfd own_;
@@ -51,13 +56,19 @@ class BufferMemory {
 };
 
 struct Buffer {
-    // Host memory. A buffer on a GPU has a twin here: exchanges work on the twin, and
-    // clients/device_staging.h copies between the two.
+    // Host memory. A buffer on a GPU has a twin here, as soon as it is needed: exchanges by way of
+    // the hosts work on the twin, and clients/device_staging.h copies between the two.
     BufferMemory memory;
     protocol::DType dtype = protocol::DType::f32;
     uint64_t count = 0;
     Charge charge;  // what its user pays, for as long as anyone holds the buffer
+    // What the user pays for the block that the buffer lies in. All buffers there share it.
+    std::shared_ptr<const Charge> block_charge;
     std::optional<OnDevice> on_device;
+    // The memory of a buffer on a GPU is there on the host, too (gpu/host_twin.h). The mutex is of
+    // threads that take the memory.
+    std::atomic<bool> has_twin = true;
+    std::mutex twin_mutex;
     bool temporary = false;  // the trainer's own, or a copy of it: goes when the trainer goes
     // The trainer goes on with other memory, and copies it here when a call names the buffer.
     bool copied = false;
@@ -65,12 +76,18 @@ struct Buffer {
     Buffer() = default;
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
-    // The driver takes long to give memory of a GPU back, and to unpin: not in the loop's thread.
+    // The driver takes long to give memory of a GPU back, and to unpin: not in the loop's thread. A
+    // place in a block is free at once, so that the session's next buffer finds it. Whoever queues
+    // work on a buffer holds the buffer until the work has ended.
     ~Buffer();
 
     size_t bytes() const { return count * protocol::size_of(dtype); }
-    // The bytes that a client is charged for the buffer.
-    size_t charged() const { return charge_for(bytes(), on_device.has_value()); }
+    // The bytes that a client is charged for the buffer, without its block.
+    size_t charged() const { return block() ? 0 : charge_for(bytes(), on_device.has_value()); }
+    // The block that the buffer lies in; null: it has memory of its own.
+    const device::DeviceBlock* block() const {
+        return on_device ? on_device->memory.block().get() : nullptr;
+    }
     // Whether the buffer goes when its trainer goes.
     bool is_lent() const { return temporary || (on_device && on_device->memory.is_lent()); }
     const device::Device* device() const {
@@ -85,6 +102,7 @@ inline BufferMemory::BufferMemory(std::shared_ptr<Buffer> whole, size_t begin, s
 
 inline Buffer::~Buffer() {
     if (!on_device) return;
+    on_device->memory.leave_place();
     struct Held {
         BufferMemory twin;
         OnDevice on_device;  // destroyed before its twin, which it pins

@@ -74,13 +74,13 @@ struct Services {
     Counters& counters;
     ExchangeOptions options;
     base::BackgroundThread& disk;  // writes and reads files
+    Controller& control;
+    GpuGroups& gpu_groups;
     std::shared_ptr<Accounts> accounts = Accounts::create();
     // Looks at which files there are, without waiting for files that are being written.
     std::shared_ptr<base::BackgroundThread> lists = std::make_shared<base::BackgroundThread>();
     device::Devices* gpus = nullptr;  // null: none, ever
-    GpuGroups* gpu_groups = nullptr;  // set by the engine
-    Controller* control = nullptr;    // set before any request arrives
-    NodeId self = 0;                  // this node's number; 0 while not attached
+    NodeId self = 0;  // this node's number; 0 while not attached. Set by the engine.
     // The user of each job that is known here. Set by the engine.
     std::unordered_map<uint32_t, uint32_t> users;
     // The jobs' names, for the log. Set by the engine.

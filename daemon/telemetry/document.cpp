@@ -63,6 +63,7 @@ json gpus_of(const DocumentSource& source) {
                                                          gpu.facts.capability_minor)},
                       {"peers", gpu.peers},
                       {"memory_by", gpu.facts.exports_descriptors ? "descriptor" : "handle"},
+                      {"streams_by", gpu.facts.has_stream_words ? "words" : "events"},
                       {"open", gpu.open}};
         if (gpu.open) entry["free_bytes"] = gpu.free_bytes;
         if (gpu.open) entry["kernels"] = gpu.kernels;

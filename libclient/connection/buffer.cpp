@@ -79,15 +79,15 @@ std::optional<uint32_t> BufferTable::released_and_idle() const {
     return static_cast<uint32_t>(found - buffers_.begin());
 }
 
-void BufferTable::remove(uint32_t index) {
+RemovedMemory BufferTable::remove(uint32_t index) {
     Buffer& buffer = buffers_[index];
-    buffer.memory.reset();
-    buffer.gpu_memory.reset();
+    RemovedMemory removed{std::move(buffer.memory), std::move(buffer.gpu_memory)};
     buffer.copy = BufferHandle();
     buffer.snapshot.reset();
     buffer.in_use = false;
     buffer.freeing = false;
     ++buffer.generation;
+    return removed;
 }
 
 std::vector<uint32_t> BufferTable::in_use() const {

@@ -105,6 +105,12 @@ SharedBuffer shared(Buffer& buffer);
 
 bool is_null(BufferHandle handle);
 
+// The memory of a buffer that is no more.
+struct RemovedMemory {
+    std::shared_ptr<base::MappedMemfd> memory;
+    std::shared_ptr<GpuMemory> gpu_memory;
+};
+
 class BufferTable {
   public:
     explicit BufferTable(uint64_t stamp) : stamp_(stamp) {}
@@ -127,8 +133,9 @@ class BufferTable {
     // Returns a released buffer that no request in flight names, if there is one.
     std::optional<uint32_t> released_and_idle() const;
 
-    // Frees and unmaps the buffer.
-    void remove(uint32_t index);
+    // Frees the buffer. Returns its memory, which is unmapped with the last owner; that may take
+    // long.
+    RemovedMemory remove(uint32_t index);
 
     Buffer& at(uint32_t index) { return buffers_[index]; }
     const Buffer& at(uint32_t index) const { return buffers_[index]; }

@@ -100,6 +100,8 @@ Connection::Connection(Greeting greeting, ClientRing ring, const wire::Joined& j
       ring_(std::move(ring)),
       facts_{std::move(greeting.node),
              greeting.generation,
+             greeting.stream_words,
+             greeting.blocks,
              joined.under_way(),
              joined.deserted(),
              printable(joined.run(), protocol::kNameBytesMax),
@@ -151,16 +153,18 @@ Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
     const auto device = vector_of(builder, gpu.uuid());
-    finish_packet(
-        builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, false, device));
+    constexpr bool kTakesPlace = true;
+    finish_packet(builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, false,
+                                                    device, 0, 0, false, false, kTakesPlace));
     PACE_TRY_ASSIGN(answer, ask<wire::BufferCreated>(builder, request, -1, deadline));
     const auto& created = *answer.body<wire::BufferCreated>();
     if (answer.fds().size() > 1 || created.bytes() < count * size_of(type))
         return severed(make_error(ErrorKind::corrupt,
                                   "the daemon sent {} descriptors and {} bytes for a buffer of {}",
                                   answer.fds().size(), created.bytes(), count * size_of(type)));
-    auto memory = answer.fds().empty() ? gpu.map(bytes_of(created.handle()))
-                                       : gpu.map(std::move(answer.fds()[0]), created.bytes());
+    auto memory = map_created(answer, gpu, count, type);
+    if (!memory && created.block() != 0 && memory.error().kind == ErrorKind::corrupt)
+        return severed(std::move(memory).error());
     if (!memory) {
         (void)free_buffer(created.buffer(), deadline);
         return std::move(memory).error();
@@ -169,15 +173,49 @@ Result<NewBuffer> Connection::create_buffer(protocol::DType type, uint64_t count
         {created.buffer(), created.generation()}, {}, std::move(*memory), created.restored()};
 }
 
-Result<std::vector<std::byte>> Connection::share_events(const Gpu& gpu, TimePoint deadline) {
+Result<std::unique_ptr<GpuMemory>> Connection::map_created(Packet& answer, Gpu& gpu, uint64_t count,
+                                                           protocol::DType type) {
+    const auto& created = *answer.body<wire::BufferCreated>();
+    UniqueFd descriptor;
+    if (!answer.fds().empty()) descriptor = std::move(answer.fds().front());
+    if (created.block() != 0)
+        return gpu.map(GpuPlace{created.block(), created.bytes(), created.offset()},
+                       std::move(descriptor), count * size_of(type), size_of(type));
+    if (descriptor.valid()) return gpu.map(std::move(descriptor), created.bytes());
+    return gpu.map(bytes_of(created.handle()));
+}
+
+// Either side may lack words although it knows them: its driver does.
+Result<std::shared_ptr<GpuOrder>> Connection::order_streams(const Gpu& gpu, TimePoint deadline) {
+    if (facts_.takes_words) {
+        auto order = order_by_words(gpu, deadline);
+        if (order || is_gone()) return order;
+    }
+    return order_by_events(gpu, deadline);
+}
+
+Result<std::shared_ptr<GpuOrder>> Connection::order_by_words(const Gpu& gpu, TimePoint deadline) {
+    PACE_TRY_ASSIGN(words, gpu.make_words(ring_.slots()));
+    PACE_TRY(words->follow(socket()));
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
     const auto device = vector_of(builder, gpu.uuid());
-    const auto events = vector_of(builder, gpu.events());
+    const auto none = vector_of(builder, {});
+    finish_packet(builder, wire::CreateDeviceShare(builder, request, device, none));
+    PACE_TRY(ask<wire::DeviceShared>(builder, request, words->fd(), deadline));
+    return std::shared_ptr<GpuOrder>(std::move(words));
+}
+
+Result<std::shared_ptr<GpuOrder>> Connection::order_by_events(const Gpu& gpu, TimePoint deadline) {
+    PACE_TRY_ASSIGN(ours, gpu.make_events(ring_.slots()));
+    const uint64_t request = next_request_++;
+    flatbuffers::FlatBufferBuilder builder;
+    const auto device = vector_of(builder, gpu.uuid());
+    const auto events = vector_of(builder, ours->handles());
     finish_packet(builder, wire::CreateDeviceShare(builder, request, device, events));
     PACE_TRY_ASSIGN(answer, ask<wire::DeviceShared>(builder, request, -1, deadline));
-    const auto theirs = bytes_of(answer.body<wire::DeviceShared>()->events());
-    return std::vector<std::byte>(theirs.begin(), theirs.end());
+    PACE_TRY(ours->adopt(bytes_of(answer.body<wire::DeviceShared>()->events())));
+    return std::shared_ptr<GpuOrder>(std::move(ours));
 }
 
 Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t count, int memory,
@@ -192,13 +230,23 @@ Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t coun
 
 Result<DaemonBuffer> Connection::hand_buffer(protocol::DType type, uint64_t count,
                                              const GpuMemory& memory, TimePoint deadline) {
+    const GpuPlace& place = memory.place();
+    if (memory.is_in_block() && !facts_.takes_blocks)
+        return make_error(
+            ErrorKind::closed,
+            "a small buffer lies in a block of GPU {} that the daemon, which is of an "
+            "older release, cannot take over; open another session",
+            memory.gpu().ordinal());
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
     const auto device = vector_of(builder, memory.gpu().uuid());
     const auto handle = vector_of(builder, memory.handle());
-    finish_packet(builder, wire::CreateBufferCreate(builder, request, wire_type(type), count, true,
-                                                    device, handle, memory.offset()));
-    return hand_over(builder, request, memory.fd(), deadline);
+    finish_packet(builder,
+                  wire::CreateBufferCreate(builder, request, wire_type(type), count, true, device,
+                                           handle, memory.offset(), false, false,
+                                           memory.is_in_block(), place.block, place.block_bytes));
+    const bool is_first = !memory.is_in_block() || handed_blocks_.insert(place.block).second;
+    return hand_over(builder, request, is_first ? memory.fd() : -1, deadline);
 }
 
 Result<DaemonBuffer> Connection::hand_over(const flatbuffers::FlatBufferBuilder& packet,
@@ -208,10 +256,10 @@ Result<DaemonBuffer> Connection::hand_over(const flatbuffers::FlatBufferBuilder&
     return DaemonBuffer{created.buffer(), created.generation()};
 }
 
-Result<> Connection::free_buffer(uint32_t index, TimePoint deadline) {
+Result<> Connection::free_buffer(uint32_t index, TimePoint deadline, bool keeps_place) {
     const uint64_t request = next_request_++;
     flatbuffers::FlatBufferBuilder builder;
-    finish_packet(builder, wire::CreateBufferFree(builder, request, index));
+    finish_packet(builder, wire::CreateBufferFree(builder, request, index, keeps_place));
     PACE_TRY(ask<wire::Done>(builder, request, -1, deadline));
     return {};
 }

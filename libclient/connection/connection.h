@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ namespace pace::client {
 struct JoinFacts {
     std::string node;
     uint64_t generation = 0;
+    bool takes_words = false;   // for the order of streams
+    bool takes_blocks = false;  // of a GPU, with the buffers in them
     bool under_way = false;
     // All workers of the job have deserted it.
     bool deserted = false;
@@ -113,9 +116,11 @@ class Connection {
                                            HostMemory kind, base::TimePoint deadline);
     base::Result<DaemonBuffer> hand_buffer(protocol::DType type, uint64_t count,
                                            const GpuMemory& memory, base::TimePoint deadline);
-    // Gives the daemon this process's events, once for each device. Returns the daemon's events.
-    base::Result<std::vector<std::byte>> share_events(const Gpu& gpu, base::TimePoint deadline);
-    base::Result<> free_buffer(uint32_t index, base::TimePoint deadline);
+    // Agrees with the daemon how the streams of a GPU are ordered, once for each: by words if both
+    // have them, otherwise by events. Returns the order for the Gpu.
+    base::Result<std::shared_ptr<GpuOrder>> order_streams(const Gpu& gpu, base::TimePoint deadline);
+    // If the place is kept, no other buffer gets the buffer's place in its block.
+    base::Result<> free_buffer(uint32_t index, base::TimePoint deadline, bool keeps_place = false);
     base::Result<> leave(base::TimePoint deadline);
 
     // Never waits. Fails with `limit` if the daemon does not read its socket.
@@ -147,6 +152,13 @@ class Connection {
                              int fd, base::TimePoint deadline);
 
     base::Error severed(base::Error error);
+    static base::Result<std::unique_ptr<GpuMemory>> map_created(Packet& answer, Gpu& gpu,
+                                                                uint64_t count,
+                                                                protocol::DType type);
+    base::Result<std::shared_ptr<GpuOrder>> order_by_words(const Gpu& gpu,
+                                                           base::TimePoint deadline);
+    base::Result<std::shared_ptr<GpuOrder>> order_by_events(const Gpu& gpu,
+                                                            base::TimePoint deadline);
 
     Wake sleep(base::TimePoint deadline, bool interruptible);
 
@@ -154,7 +166,8 @@ class Connection {
     ClientRing ring_;
     JoinFacts facts_;
     Spin spin_;
-    uint64_t next_request_ = 2;  // request 1 was Join
+    uint64_t next_request_ = 2;         // request 1 was Join
+    std::set<uint64_t> handed_blocks_;  // the daemon has their descriptors
     std::atomic<bool> severed_{false};
 };
 

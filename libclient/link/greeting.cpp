@@ -62,8 +62,10 @@ Result<Greeting> say_hello(const Endpoint& endpoint, Link link, const Patience& 
     std::string program = printable(welcome->daemon_version(), kVersionBytesMax);
     if (!kOurs.contain(welcome->version()))
         return version_error(endpoint, welcome->version(), program);
-    return Greeting{std::move(link), printable(welcome->node(), protocol::kNameBytesMax),
-                    std::move(program), welcome->generation(), welcome->version()};
+    return Greeting{std::move(link),    printable(welcome->node(), protocol::kNameBytesMax),
+                    std::move(program), welcome->generation(),
+                    welcome->version(), welcome->stream_words(),
+                    welcome->blocks()};
 }
 
 // Adds to the error what to do about a daemon that was not reached.

@@ -17,6 +17,8 @@ struct Greeting {
     std::string daemon_version;  // the version of the program, for people
     uint64_t generation = 0;     // a random number of the daemon's process
     uint32_t version = 0;        // the version of the protocol that both speak
+    bool stream_words = false;   // the daemon takes words for the order of streams
+    bool blocks = false;         // the daemon takes over buffers in blocks on a GPU
 };
 
 // How long to try. `deadline` bounds every wait. A daemon that is not there at all, or that goes

@@ -14,33 +14,7 @@ using base::Result;
 using base::UniqueFd;
 using namespace base::cuda;  // the driver's own names
 
-// The daemon's events, opened in this process.
-class Gpu::Waiting {
-  public:
-    Waiting(const CudaDriver& driver, CUcontext context) : driver_(driver), context_(context) {}
-    ~Waiting() {
-        const ContextScope scope(driver_, context_);
-        for (CUevent event : events_) (void)driver_.event_destroy(event);
-    }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-
-    Result<> open(const CUipcEventHandle& handle) {
-        CUevent event = nullptr;
-        PACE_TRY(driver_.check(driver_.ipc_open_event_handle(&event, handle),
-                               "open an event of the daemon's"));
-        events_.push_back(event);
-        return {};
-    }
-    CUevent at(uint32_t slot) const { return events_.at(slot); }
-
-  private:
-    const CudaDriver& driver_;
-    CUcontext context_;
-    std::vector<CUevent> events_;
-};
-
-Result<std::shared_ptr<Gpu>> Gpu::open(uint32_t ordinal, uint32_t slots) {
+Result<std::shared_ptr<Gpu>> Gpu::open(uint32_t ordinal) {
     const auto& driver = CudaDriver::get();
     // The kind is not `unavailable`, because a reconnection of the session could not help.
     if (!driver) return make_error(ErrorKind::not_found, "{}", driver.error().message);
@@ -58,47 +32,13 @@ Result<std::shared_ptr<Gpu>> Gpu::open(uint32_t ordinal, uint32_t slots) {
                               "ask a GPU's number"));
     PACE_TRY((*driver)->check((*driver)->primary_context_retain(&gpu->context_, gpu->device_),
                               "open a GPU"));
-    PACE_TRY(gpu->make_events(slots));
     return gpu;
-}
-
-Result<> Gpu::make_events(uint32_t slots) {
-    const ContextScope scope = enter();
-    for (uint32_t slot = 0; slot < slots; ++slot) {
-        CUevent event = nullptr;
-        PACE_TRY(
-            driver_.check(driver_.event_create(&event, kEventDisableTiming | kEventInterprocess),
-                          "make an event to share"));
-        ours_.push_back(event);
-        PACE_TRY(driver_.check(driver_.ipc_get_event_handle(&handles_.emplace_back(), event),
-                               "share an event"));
-    }
-    return {};
 }
 
 Gpu::~Gpu() {
     if (context_ == nullptr) return;
-    {
-        const ContextScope scope = enter();
-        for (CUevent event : ours_) (void)driver_.event_destroy(event);
-    }
-    theirs_.reset();
+    order_.reset();
     (void)driver_.primary_context_release(device_);
-}
-
-Result<> Gpu::adopt_events(std::span<const std::byte> theirs) {
-    if (theirs.size() != ours_.size() * sizeof(CUipcEventHandle))
-        return make_error(ErrorKind::corrupt, "the daemon sent {} bytes of events for {} slots",
-                          theirs.size(), ours_.size());
-    const ContextScope scope = enter();
-    auto opened = std::make_shared<Waiting>(driver_, context_);
-    for (size_t slot = 0; slot < ours_.size(); ++slot) {
-        CUipcEventHandle handle{};
-        std::memcpy(&handle, theirs.data() + slot * sizeof(handle), sizeof(handle));
-        PACE_TRY(opened->open(handle));
-    }
-    theirs_ = std::move(opened);
-    return {};
 }
 
 // ----------------------------------------------------------------------------------------- memory
@@ -123,6 +63,40 @@ Result<std::unique_ptr<GpuMemory>> Gpu::map(std::span<const std::byte> handle) {
     std::unique_ptr<GpuMemory> memory(new GpuMemory(shared_from_this()));
     PACE_TRY(driver_.check(driver_.ipc_open_mem_handle(&memory->address_, name, kIpcLazyPeerAccess),
                            "open the daemon's memory of a GPU"));
+    return memory;
+}
+
+// A descriptor means that the block is new, whatever had its number before: a daemon that is gone
+// may have given it.
+Result<std::shared_ptr<const GpuMemory>> Gpu::block_of(const GpuPlace& place, UniqueFd descriptor) {
+    if (!descriptor.valid()) {
+        const auto known = blocks_.find(place.block);
+        auto block = known == blocks_.end() ? nullptr : known->second.lock();
+        if (block) return block;
+        return make_error(ErrorKind::corrupt,
+                          "the daemon named block {} of GPU {}, which it has "
+                          "not sent",
+                          place.block, ordinal_);
+    }
+    PACE_TRY_ASSIGN(mapped, map(std::move(descriptor), place.block_bytes));
+    std::shared_ptr<const GpuMemory> block = std::move(mapped);
+    std::erase_if(blocks_, [](const auto& other) { return other.second.expired(); });
+    blocks_[place.block] = block;
+    return block;
+}
+
+Result<std::unique_ptr<GpuMemory>> Gpu::map(const GpuPlace& place, UniqueFd descriptor,
+                                            size_t bytes, size_t element_bytes) {
+    PACE_TRY_ASSIGN(block, block_of(place, std::move(descriptor)));
+    const size_t whole = block->mapping_->bytes();
+    if (place.offset > whole || bytes > whole - place.offset || place.offset % element_bytes != 0)
+        return make_error(ErrorKind::corrupt,
+                          "the daemon placed {} bytes at {} in block {} of GPU {}, which has {}",
+                          bytes, place.offset, place.block, ordinal_, whole);
+    std::unique_ptr<GpuMemory> memory(new GpuMemory(shared_from_this()));
+    memory->address_ = block->address_ + place.offset;
+    memory->place_ = {place.block, whole, place.offset};
+    memory->block_ = std::move(block);
     return memory;
 }
 
@@ -174,8 +148,15 @@ Result<std::unique_ptr<GpuMemory>> Gpu::share(const void* pointer, size_t bytes)
     return memory;
 }
 
+// A context that has failed uses nothing.
+void GpuMemory::settle() const {
+    const ContextScope scope = gpu_->enter();
+    (void)gpu_->driver_.context_synchronize();
+}
+
 GpuMemory::~GpuMemory() {
-    if (address_ == 0 || own_) return;
+    if (address_ == 0 || own_ || block_) return;
+    settle();  // the driver unmaps at once what kernels still use
     const ContextScope scope = gpu_->enter();
     if (mapping_) {
         mapping_.reset();
@@ -224,21 +205,36 @@ Result<> Gpu::check_device(CUstream stream) const {
                       ordinal_);
 }
 
-Result<> Gpu::record(uint32_t slot, CUstream stream) {
-    const ContextScope scope = enter();
-    PACE_TRY(check_stream(stream));
-    return check(driver_.event_record(ours_.at(slot), stream), "mark a place in a stream");
+Result<std::shared_ptr<GpuWords>> Gpu::make_words(uint32_t slots) const {
+    return GpuWords::create(driver_, device_, slots);
 }
 
-Result<> Gpu::await_on(uint32_t slot, CUstream stream) {
-    const ContextScope scope = enter();
-    PACE_TRY(check_stream(stream));
-    return check(driver_.stream_wait_event(stream, theirs_->at(slot), 0), "make a stream wait");
+Result<std::shared_ptr<GpuEvents>> Gpu::make_events(uint32_t slots) const {
+    return GpuEvents::create(driver_, context_, slots);
 }
 
-Result<bool> Gpu::has_come(uint32_t slot) {
+void Gpu::release_streams() {
+    if (order_) order_->release();
+}
+
+Result<> Gpu::record(uint32_t slot, uint64_t request, CUstream stream) {
     const ContextScope scope = enter();
-    const CUresult state = driver_.event_query(theirs_->at(slot));
+    PACE_TRY(check_stream(stream));
+    return check(order_->record(slot, request, stream), "mark a place in a stream");
+}
+
+Result<bool> Gpu::await_on(uint32_t slot, uint64_t request, CUstream stream) {
+    const ContextScope scope = enter();
+    PACE_TRY(check_stream(stream));
+    const CUresult state = order_->await_on(slot, request, stream);
+    if (state == kNotReady) return false;
+    PACE_TRY(check(state, "make a stream wait"));
+    return true;
+}
+
+Result<bool> Gpu::has_come(uint32_t slot, uint64_t request) {
+    const ContextScope scope = enter();
+    const CUresult state = order_->has_come(slot, request);
     if (state == kNotReady) return false;
     PACE_TRY(check(state, "the GPU failed"));
     return true;

@@ -25,14 +25,17 @@ void RequestTable::set_limit(uint32_t slots) {
 }
 
 Result<Request*> RequestTable::begin() {
-    const auto vacant = std::find_if(slots_.begin(), slots_.end(),
-                                     [](const Request& request) { return request.id == 0; });
+    const auto is_vacant = [](const Request& request) { return request.id == 0; };
+    const auto last = slots_.begin() + static_cast<ptrdiff_t>(std::min(next_slot_, slots_.size()));
+    auto vacant = std::find_if(last, slots_.end(), is_vacant);
+    if (vacant == slots_.end()) vacant = std::find_if(slots_.begin(), slots_.end(), is_vacant);
     if (in_flight_ >= limit_ || vacant == slots_.end())
         return make_error(ErrorKind::limit,
                           "{} requests are in flight and {} have ended but are not collected, of "
                           "{} at most; collect some with pace_request_wait",
                           in_flight_, ended_, limit_);
     const auto slot = static_cast<uint64_t>(vacant - slots_.begin());
+    if (in_turn_) next_slot_ = slot + 1;
     vacant->id = next_number_++ << kSlotBits | slot;
     vacant->ended = false;
     vacant->contents = protocol::WriteState::untouched;
@@ -45,8 +48,8 @@ Result<Request*> RequestTable::begin() {
     vacant->parts.clear();
     vacant->given = 0;
     vacant->user_data = 0;
+    vacant->gpu_order.reset();
     vacant->gpu.reset();
-    vacant->daemon_events.reset();
     ++in_flight_;
     return &*vacant;
 }

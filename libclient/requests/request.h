@@ -58,8 +58,8 @@ struct Request {
     uint32_t given = 0;
     // The GPU that holds the buffers. Null means that the buffers are on the host.
     std::shared_ptr<Gpu> gpu;
-    // The events of the daemon to which the request was given.
-    std::shared_ptr<const Gpu::Waiting> daemon_events;
+    // The order with the daemon to which the request was given.
+    std::shared_ptr<const GpuOrder> gpu_order;
     // What the buffers hold if no daemon tells the end.
     protocol::WriteState contents = protocol::WriteState::untouched;
     Completion end;
@@ -81,6 +81,10 @@ class RequestTable {
 
     // Allows at most `slots` requests in flight from now on.
     void set_limit(uint32_t slots);
+
+    // From now on slots are taken in turn, and not the first that is free, whose memory is warm:
+    // streams of a GPU may still use the words of the last request in a slot.
+    void take_slots_in_turn() { in_turn_ = true; }
 
     // Begins a new request in flight. Fails with `limit`.
     base::Result<Request*> begin();
@@ -119,6 +123,8 @@ class RequestTable {
   private:
     uint64_t stamp_;
     uint64_t next_number_ = 1;
+    bool in_turn_ = false;
+    size_t next_slot_ = 0;
     uint32_t limit_ = 0;
     uint32_t in_flight_ = 0;
     uint32_t ended_ = 0;

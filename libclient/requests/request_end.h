@@ -23,6 +23,8 @@ struct RequestEnd {
     uint32_t listed = 0;
     // The wait was interrupted. The request has not ended.
     bool interrupted = false;
+    // The stream waits for the request, which has not ended.
+    bool queued = false;
     // The number of steps since the call that the average lacks.
     uint64_t staleness = 0;
     // What the buffers hold if the daemon died before it told the end.

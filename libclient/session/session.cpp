@@ -76,8 +76,11 @@ Session::Session(Endpoint endpoint, KnownJob job, Introduction standing, Duratio
 }
 
 Session::~Session() {
-    // A forked child shares the socket. Severing the socket would end the parent's session.
-    if (!fork_mark_.in_child()) connection_->sever();
+    // A forked child shares the socket, and the words of streams. The parent's session must not
+    // end.
+    if (fork_mark_.in_child()) return;
+    connection_->sever();
+    for (const auto& [ordinal, gpu] : gpus_) gpu->release_streams();
 }
 
 Result<bool> Session::leave(TimePoint deadline) {
@@ -98,6 +101,7 @@ Result<bool> Session::leave(TimePoint deadline) {
     const std::scoped_lock lock(mutex_);
     gone_ = true;
     connection_->sever();
+    for (const auto& [ordinal, gpu] : gpus_) gpu->release_streams();
     collected_.notify_all();
     if (told) return true;
     // A daemon that does not answer in time cannot be told from a daemon that dies at that moment.
@@ -157,6 +161,7 @@ void Session::lose(std::string_view reason) {
     (void)take_completions();
     gone_ = true;
     connection_->sever();
+    for (const auto& [ordinal, gpu] : gpus_) gpu->release_streams();
     requests_.for_each_in_flight([&](Request& request) {
         request.contents =
             contents_left(buffers_, request, connection_->ring().written(request.id));

@@ -88,6 +88,9 @@ struct Waiter {
     bool is_stream = false;
     uint32_t ordinal = 0;  // of the stream's GPU
     base::cuda::CUstream stream = nullptr;
+    // The stream waits for the request at once, and the thread does not: RequestEnd::queued. Where
+    // streams cannot do so, the thread waits for the end.
+    bool queues = false;
     // The thread copies all that is left of an ended request, even after the deadline.
     bool finishes = false;
 };
@@ -191,6 +194,9 @@ class Session {
                              RequestEnd* ret_end, Waiter waiter);
     base::Result<bool> tell(RequestHandle handle, base::TimePoint deadline, RequestEnd* ret_end,
                             Waiter waiter, std::unique_lock<std::mutex>& lock);
+    base::Result<bool> queue_wait(std::span<const RequestHandle> wanted, base::TimePoint deadline,
+                                  RequestEnd* ret_end, const Waiter& waiter,
+                                  std::unique_lock<std::mutex>& lock);
     base::Result<bool> meet_gpu(RequestHandle handle, base::TimePoint deadline, Waiter waiter,
                                 std::unique_lock<std::mutex>& lock);
     void learn_standing(const Request& request);

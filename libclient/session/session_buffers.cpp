@@ -10,6 +10,19 @@ namespace pace::client {
 using base::Result;
 using base::TimePoint;
 
+namespace {
+
+// Another buffer may get the place in a block as soon as the daemon is told. So our work there ends
+// before. Returns whether tensors go on using the place: then somebody owns the memory besides the
+// buffer table and our caller.
+bool leaves_tensors(const GpuMemory& memory, long owners) {
+    if (!memory.is_in_block()) return false;
+    memory.settle();
+    return owners > 2;
+}
+
+}  // namespace
+
 Result<CreatedBuffer> Session::create_buffer(protocol::DType type, uint64_t count, uint32_t device,
                                              const Imported& imported) {
     PACE_TRY(check_open());
@@ -145,21 +158,26 @@ void Session::free_released() {
 Result<> Session::free_at(uint32_t index) {
     std::shared_ptr<Connection> connection;
     DaemonBuffer daemon;
+    std::shared_ptr<GpuMemory> gpu_memory;
     {
         const std::scoped_lock lock(mutex_);
         if (is_connected()) connection = connection_;
         daemon = buffers_.at(index).daemon;
+        gpu_memory = buffers_.at(index).gpu_memory;
     }
+    const bool keeps_place = gpu_memory && leaves_tensors(*gpu_memory, gpu_memory.use_count());
     // Without a daemon there is nobody to tell. The buffer is not handed to the next daemon.
     Result<> told;
-    if (connection) told = connection->free_buffer(daemon.index, base::now() + connect_);
+    if (connection)
+        told = connection->free_buffer(daemon.index, base::now() + connect_, keeps_place);
 
+    RemovedMemory removed;  // unmapped after the lock has been released
     const std::scoped_lock lock(mutex_);
     if (!told && is_connected()) {
         buffers_.at(index).freeing = false;
         return told;
     }
-    buffers_.remove(index);
+    removed = buffers_.remove(index);
     return {};
 }
 
@@ -169,10 +187,11 @@ Result<Gpu*> Session::open_gpu(uint32_t ordinal, Connection& connection) {
         const auto known = gpus_.find(ordinal);
         if (known != gpus_.end()) return known->second.get();
     }
-    PACE_TRY_ASSIGN(gpu, Gpu::open(ordinal, connection.ring().slots()));
-    PACE_TRY_ASSIGN(theirs, connection.share_events(*gpu, base::now() + connect_));
-    PACE_TRY(gpu->adopt_events(theirs));
+    PACE_TRY_ASSIGN(gpu, Gpu::open(ordinal));
+    PACE_TRY_ASSIGN(order, connection.order_streams(*gpu, base::now() + connect_));
+    gpu->set_order(std::move(order));
     const std::scoped_lock lock(mutex_);
+    requests_.take_slots_in_turn();
     return gpus_.emplace(ordinal, std::move(gpu)).first->second.get();
 }
 
@@ -184,9 +203,9 @@ Result<> Session::share_gpus(Connection& connection, TimePoint deadline) {
         gpus = gpus_;
     }
     for (const auto& [ordinal, gpu] : gpus) {
-        PACE_TRY_ASSIGN(theirs, connection.share_events(*gpu, deadline));
+        PACE_TRY_ASSIGN(order, connection.order_streams(*gpu, deadline));
         const std::scoped_lock lock(mutex_);
-        PACE_TRY(gpu->adopt_events(theirs));
+        gpu->set_order(std::move(order));
     }
     return {};
 }

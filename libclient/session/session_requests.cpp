@@ -76,9 +76,10 @@ Result<> Session::claim_all(const Operation& operation, Request& request) {
         return make_error(ErrorKind::invalid,
                           "buffers on a GPU are averaged all at once: leave out order and "
                           "keep_local, or use buffers on the host");
-    PACE_TRY(gpu->record(request.slot(), operation.after ? operation.after->stream : nullptr));
+    PACE_TRY(gpu->record(request.slot(), request.id,
+                         operation.after ? operation.after->stream : nullptr));
     request.gpu = gpus_.at(gpu->ordinal());
-    request.daemon_events = request.gpu->daemon_events();
+    request.gpu_order = request.gpu->order();
     return {};
 }
 
@@ -133,6 +134,7 @@ Result<> Session::push(const Operation& operation, const Request& request) {
     // With a descriptor, the daemon tells the end of a request only when the result is there.
     entry->ends_on_host = request.gpu && signal_ ? 1 : 0;
     entry->event = request.gpu ? request.slot() + 1 : 0;
+    if (request.gpu) request.gpu->submitted(request.slot(), request.id);
     ring.submit();
     return {};
 }

@@ -24,6 +24,14 @@ constexpr base::Duration kInterruption = std::chrono::milliseconds(500);
 constexpr base::Duration kPauseMin = std::chrono::microseconds(5);
 constexpr base::Duration kPauseMax = std::chrono::milliseconds(1);
 
+Result<> check_waiter(const Request& request, const Waiter& waiter) {
+    if (waiter.ordinal == request.gpu->ordinal()) return {};
+    return make_error(ErrorKind::invalid,
+                      "options->device.id is {}, but the buffers are on GPU {}; give a stream of "
+                      "that",
+                      waiter.ordinal, request.gpu->ordinal());
+}
+
 }  // namespace
 
 Result<bool> Session::wait(RequestHandle handle, TimePoint deadline, RequestEnd* ret_end,
@@ -68,7 +76,8 @@ Result<bool> Session::await(std::span<const RequestHandle> wanted, TimePoint dea
             if (wanted.empty() && is_taken) continue;
             return told;
         }
-        if (late) return false;
+        PACE_TRY_ASSIGN(queued, queue_wait(wanted, deadline, ret_end, waiter, lock));
+        if (queued || late) return false;
         if (interrupted || (is_sliced && base::now() >= slice)) {
             if (ret_end != nullptr) ret_end->interrupted = true;
             return false;
@@ -113,6 +122,25 @@ Result<bool> Session::tell(RequestHandle handle, TimePoint deadline, RequestEnd*
     return true;
 }
 
+// Makes the waiter's stream wait for a request in flight. Returns false if that was not asked for,
+// if streams cannot do so, or if the stream could not before the deadline.
+Result<bool> Session::queue_wait(std::span<const RequestHandle> wanted, TimePoint deadline,
+                                 RequestEnd* ret_end, const Waiter& waiter,
+                                 std::unique_lock<std::mutex>& lock) {
+    if (!waiter.queues || wanted.size() != 1) return false;
+    for (base::Duration pause = kPauseMin;; pause = std::min(2 * pause, kPauseMax)) {
+        PACE_TRY_ASSIGN(request, requests_.find(wanted.front()));
+        if (request->ended || !request->gpu || !request->gpu->holds_streams()) return false;
+        PACE_TRY(check_waiter(*request, waiter));
+        PACE_TRY_ASSIGN(waits, request->gpu->await_on(request->slot(), request->id, waiter.stream));
+        if (waits && ret_end != nullptr) ret_end->queued = true;
+        if (waits) return true;
+        if (base::now() >= deadline || !is_connected()) return false;
+        collected_.wait_for(lock, pause);
+        PACE_TRY(check_open());
+    }
+}
+
 // Waits until the result of an ended request is there, or orders the waiter's stream behind the
 // result. Returns false if the result is not there at the deadline.
 Result<bool> Session::meet_gpu(RequestHandle handle, TimePoint deadline, Waiter waiter,
@@ -120,22 +148,18 @@ Result<bool> Session::meet_gpu(RequestHandle handle, TimePoint deadline, Waiter 
     for (base::Duration pause = kPauseMin;; pause = std::min(2 * pause, kPauseMax)) {
         PACE_TRY_ASSIGN(request, requests_.find(handle));
         if ((request->end.entry.flags & protocol::kCompletionOnDevice) == 0) return true;
-        // A daemon that dies may leave its last copies undone, even if its events say otherwise.
-        if (!is_connected() || request->daemon_events != request->gpu->daemon_events()) {
-            fill_gone(request->end, "the daemon died while the result was on its way to the GPU");
+        // A daemon that dies may leave its last copies undone, whatever it has told.
+        if (!is_connected() || request->gpu_order != request->gpu->order()) {
+            request->contents = protocol::WriteState::writing;
+            fill_gone(request->end,
+                      gone_text(*request, "it died while the result was on its way to the GPU"));
             return true;
         }
-        const uint32_t slot = request->slot();
-        if (waiter.is_stream) {
-            if (waiter.ordinal != request->gpu->ordinal())
-                return make_error(ErrorKind::invalid,
-                                  "options->device.id is {}, but the buffers are on GPU {}; give a "
-                                  "stream of that",
-                                  waiter.ordinal, request->gpu->ordinal());
-            PACE_TRY(request->gpu->await_on(slot, waiter.stream));
-            return true;
-        }
-        const auto come = request->gpu->has_come(slot);
+        if (waiter.is_stream) PACE_TRY(check_waiter(*request, waiter));
+        const auto come = waiter.is_stream
+                              ? request->gpu->await_on(request->slot(), request->id, waiter.stream)
+                              : request->gpu->has_come(request->slot(), request->id);
+        if (!come && waiter.is_stream) return come.error();
         if (!come) {
             fill_failed(request->end, come.error());
             return true;

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/loop/event_loop.h"
-#include "service/http/aside.h"
 #include "service/http/message.h"
 #include "service/http/routes.h"
+#include "service/http/server/aside.h"
 #include "service/metrics/exposition.h"
 
 namespace pace::metrics {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/loop/loop_watch.h"
-#include "service/http/server.h"
+#include "service/http/server/server.h"
 #include "service/metrics/exposition.h"
 
 namespace pace::metrics {

@@ -177,6 +177,7 @@ void write_journal() {
                                              EpochRecord{1, 1},
                                              PlacementRecord{1, 1, 1, Placement::lost},
                                              EpochRecord{1, 2},
+                                             AnewRecord{1, 2},
                                              JobRecord{2, 1000, 4712, sparse}};
     Bytes file = journal_header();
     Bytes bare;

@@ -12,6 +12,14 @@ using std::chrono::milliseconds;
 
 namespace {
 
+base::Random tokens(99);
+
+// A world is a function of its scenario alone: a world before it changes none of its numbers.
+std::unique_ptr<Core> first_core() {
+    tokens = base::Random(99);
+    return std::make_unique<Core>(CoreOptions{}, next_token);
+}
+
 // A planned group may take in some workers that would otherwise be alone.
 uint32_t largest_group(const JobOptions& options) {
     return options.policy == Policy::partial_reduce ? options.group_size : options.world;
@@ -19,11 +27,15 @@ uint32_t largest_group(const JobOptions& options) {
 
 }  // namespace
 
+uint64_t next_token() {
+    return tokens.next() | 1U;
+}
+
 World::World(const Scenario& scenario)
     : scenario_(scenario),
       random_(scenario.seed),
       checker_(scenario.job.world, largest_group(scenario.job), std::chrono::seconds(5)),
-      core_(std::make_unique<Core>(CoreOptions{}, next_token)),
+      core_(first_core()),
       end_(now_ + scenario.length),
       trainers_(scenario.job.world) {
     checker_.allow_only(scenario.job.edges);
@@ -159,7 +171,8 @@ void World::dispatch(const Action& action) {
     }
     if (const auto* commit = std::get_if<To<CommitView>>(&action)) {
         for (const NodeId addressee : commit->to)
-            down(addressee, [this, epoch = commit->epoch](size_t node) { on_view(node, epoch); });
+            down(addressee,
+                 [this, view = CommitView(*commit)](size_t node) { on_view(node, view); });
     }
     if (const auto* order = std::get_if<To<GroupOrder>>(&action)) send_order(*order);
     if (const auto* abort = std::get_if<To<GroupAbort>>(&action)) {
@@ -207,8 +220,10 @@ void World::attach(size_t node) {
     });
 }
 
-void World::on_view(size_t node, uint64_t epoch) {
-    daemons_[node].epoch = epoch;
+void World::on_view(size_t node, const CommitView& view) {
+    daemons_[node].epoch = view.epoch;
+    for (const Member& member : view.members)
+        if (trainers_[member.rank].node == node) trainers_[member.rank].was_member = true;
     for (const Rank rank : daemons_[node].ranks)
         if (trainers_[rank].phase == Phase::adopting) compute(rank);
 }

@@ -22,10 +22,7 @@
 namespace pace::simulation {
 
 // Returns deterministic numbers for job secrets and similar values.
-inline uint64_t next_token() {
-    static base::Random random(99);
-    return random.next() | 1U;
-}
+uint64_t next_token();
 
 // The mean times between faults, over the whole cluster. Zero means never.
 struct Faults {
@@ -75,10 +72,10 @@ class World {
     struct Trainer {
         Phase phase = Phase::dead;
         size_t node = 0;
-        uint64_t life = 0;      // of its process
-        bool accepted = false;  // in the current attachment of its daemon
-        // Its daemon announces a former member with `resume`.
-        bool was_member = false;
+        uint64_t life = 0;          // of its process
+        bool accepted = false;      // in the current attachment of its daemon
+        bool was_accepted = false;  // since it was opened: its daemon announces it with `resume`
+        bool was_member = false;    // since it was opened
         uint64_t iteration = 0;
         double step_ns = 0;
         GroupId group = 0;
@@ -125,7 +122,7 @@ class World {
     // Daemons.
     void attach(size_t node);
     void on_attached(size_t node, NodeId id);
-    void on_view(size_t node, uint64_t epoch);
+    void on_view(size_t node, const CommitView& view);
     void detach(size_t node);
     void beat(size_t node, uint64_t life);
     void tell_order(size_t node, const GroupOrder& order);

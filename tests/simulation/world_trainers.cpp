@@ -22,24 +22,22 @@ void World::join(Rank rank) {
     const Daemon& daemon = daemons_[trainer.node];
     if (trainer.phase == Phase::dead || trainer.accepted || !daemon.alive || !daemon.attached)
         return;
-    up(trainer.node, from(daemon.id, WorkerJoin{rank,
-                                                rank,
-                                                scenario_.job,
-                                                1000,
-                                                trainer.was_member,
-                                                trainer.iteration,
-                                                0,
-                                                daemon.epoch,
-                                                {},
-                                                0,
-                                                Rerun::never}));
+    WorkerJoin join;
+    join.request = join.rank = rank;
+    join.options = scenario_.job;
+    join.uid = 1000;
+    join.resume = trainer.was_accepted;
+    join.is_new = !trainer.was_member;
+    join.iteration = trainer.iteration;
+    join.epoch = trainer.was_member ? daemon.epoch : 0;
+    join.rerun = Rerun::never;
+    up(trainer.node, from(daemon.id, join));
 }
 
 void World::on_accepted(size_t node, const To<JoinAccepted>& accepted) {
     Trainer& trainer = trainers_[accepted.rank];
     if (trainer.node != node || trainer.phase == Phase::dead) return;
-    trainer.accepted = true;
-    trainer.was_member = true;
+    trainer.accepted = trainer.was_accepted = true;
     if (trainer.phase == Phase::waiting) return announce(accepted.rank);
     if (trainer.phase == Phase::computing && trainer.announced)
         return up(node, from(accepted.to.front(), Ready{1, accepted.rank, *trainer.announced,
@@ -136,7 +134,7 @@ void World::kill_trainer(Rank rank, bool orderly) {
     if (trainer.phase == Phase::dead || !trainer.accepted || (orderly && !settled)) return;
     up(trainer.node, from(daemons_[trainer.node].id, WorkerLeave{1, rank, orderly}));
     trainer.phase = Phase::dead;
-    trainer.accepted = trainer.was_member = false;
+    trainer.accepted = trainer.was_accepted = trainer.was_member = false;
     ++trainer.life;
     forget_announcement(rank);
     after(uniform(milliseconds(50), milliseconds(800)), [this, rank, life = trainer.life] {
@@ -169,7 +167,7 @@ void World::kill_node(size_t node) {
         ++trainer.life;
         trainer.announced.reset();
         trainer.phase = Phase::dead;
-        trainer.accepted = trainer.was_member = false;
+        trainer.accepted = trainer.was_accepted = trainer.was_member = false;
     }
     after(uniform(milliseconds(100), milliseconds(3000)), [this, node] {
         for (const Rank rank : daemons_[node].ranks) {

@@ -21,11 +21,16 @@ class Ends:
 
     def take(self, worker, line):
         status = line["status"]
-        if status in NEVER:
+        if status in NEVER and not self.lacks_root(line):
             self.blame(f"{worker}: {line.verb} ended as {status}: {line.text}")
         elif not self.disturbed(self.excuses(worker, line), worker, line.ns):
             self.blame(f"{worker}, whom nothing has disturbed since its last result, "
                        f"{(line.ns - worker.last_ok_ns) / 1e9:.1f} s ago: {line.verb} ended as {status}: {line.text}")
+
+    # The documents name this end of a broadcast whose root is not there, and say: call again.
+    @staticmethod
+    def lacks_root(line):
+        return line.verb == "broadcast" and line["status"] == "PACE_E_REFUSED" and "is not a member of the job now" in line.text
 
     def excuses(self, worker, line):
         """The processes of which at least one must have been disturbed."""

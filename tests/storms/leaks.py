@@ -37,10 +37,12 @@ class Holdings:
 
 
 # The slack is for new connections, arenas of memory, and buffers that are kept for a worker's
-# return.
-SLACK = Holdings(descriptors=24, threads=4, mappings=80, rss_mib=96)
+# return. A daemon has seven threads that begin with their first work: for files, the machine's
+# description, recordings of nodes and of failures, the reach of a controller, new memory, and memory
+# that is given back.
+SLACK = Holdings(descriptors=24, threads=7, mappings=80, rss_mib=96)
 # A sanitizer keeps freed memory, up to 256 MiB, and its own records of it.
-SANITIZED_SLACK = Holdings(descriptors=24, threads=4, mappings=200, rss_mib=512)
+SANITIZED_SLACK = Holdings(descriptors=24, threads=7, mappings=200, rss_mib=512)
 
 
 def shared_files():

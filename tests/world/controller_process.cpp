@@ -1,4 +1,4 @@
-#include "controller_process.h"
+#include "tests/world/controller_process.h"
 
 #include <algorithm>
 #include <utility>

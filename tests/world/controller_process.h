@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "journal_disk.h"
-#include "machine.h"
 #include "service/controller/shell/awake_clock.h"
 #include "service/controller/shell/dispatch/dispatcher.h"
-#include "wire.h"
+#include "tests/world/disks/journal_disk.h"
+#include "tests/world/machine.h"
+#include "tests/world/wire.h"
 
 namespace pace::world {
 

@@ -1,4 +1,4 @@
-#include "daemon_process.h"
+#include "tests/world/daemon_process.h"
 
 #include <utility>
 
@@ -23,12 +23,13 @@ DaemonProcess::DaemonProcess(const Surroundings& in, MachineId machine, uint64_t
     in_.ways.place(transport_->id(), machine);
     loop_->add_poller(transport_.get());
     peers_ = std::make_unique<daemon::Peers>(*transport_);
+    link_ = daemon::ControllerLink::create(*loop_, link_config()).value();
     daemon::ExchangeOptions options;
     options.checkpoints = in_.files.folder_of(machine);
     options.buffers_keep = kKeptFor;
     options.unused_keep = kUnusedFor;
     services_ = std::make_unique<daemon::Services>(*loop_, *transport_, *peers_, pool_, counters_,
-                                                   options, disk_);
+                                                   options, disk_, *link_, gpu_groups_);
     services_->lists =
         std::make_shared<SimulatedDisk>(in.clockwork, in.machines, machine, stalls_until);
     engine_ = std::make_unique<daemon::Engine>(*services_);
@@ -36,6 +37,10 @@ DaemonProcess::DaemonProcess(const Surroundings& in, MachineId machine, uint64_t
     transport_->set_peer_lost_handler([this](transports::PeerId peer, const base::Error& error) {
         engine_->peer_lost(peer, error);
     });
+    if (!link_->begin(*engine_)) std::abort();
+}
+
+daemon::ControllerLinkConfig DaemonProcess::link_config() {
     daemon::ControllerLinkConfig config;
     config.endpoint = "ipc://simulated";  // not used
     config.connect = [this] {
@@ -43,13 +48,12 @@ DaemonProcess::DaemonProcess(const Surroundings& in, MachineId machine, uint64_t
         wire_ = wire.get();
         return wire;
     };
-    config.name = fmt::format("machine{}", machine);
+    config.name = fmt::format("machine{}", machine_);
     config.host = config.name;
-    config.generation = life;
+    config.generation = life_;
     config.address = transport_->address();
     config.processors = 8;
-    link_ = daemon::ControllerLink::create(*loop_, std::move(config), *engine_).value();
-    services_->control = link_.get();
+    return config;
 }
 
 // The parts of a killed process end, unseen by other processes: first all operations in the
@@ -70,8 +74,8 @@ DaemonProcess::~DaemonProcess() {
     while (transport_->poll());
     // Its buffers go while it runs.
     clients_.reset();
-    link_.reset();
     engine_.reset();
+    link_.reset();
 }
 
 void DaemonProcess::listen(const std::string& path) {

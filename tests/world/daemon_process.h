@@ -13,14 +13,15 @@
 #include "daemon/clients/client_set.h"
 #include "daemon/clients/listener.h"
 #include "daemon/control/controller_link.h"
+#include "daemon/gpu/gpu_groups.h"
 #include "daemon/jobs/engine.h"
-#include "disk.h"
-#include "files.h"
-#include "machine.h"
-#include "processes.h"
+#include "tests/world/clients/processes.h"
+#include "tests/world/disks/disk.h"
+#include "tests/world/disks/files.h"
+#include "tests/world/machine.h"
+#include "tests/world/wire.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
-#include "wire.h"
 
 namespace pace::world {
 
@@ -81,6 +82,8 @@ class DaemonProcess final : public Process {
     bool attached() const { return link_ && link_->attached(); }
 
   private:
+    daemon::ControllerLinkConfig link_config();
+
     const Surroundings in_;
     MachineId machine_;
     uint64_t life_;
@@ -100,10 +103,11 @@ class DaemonProcess final : public Process {
     SimulatedDisk disk_;
     std::unique_ptr<transports::MemoryTransport> transport_;
     std::unique_ptr<daemon::Peers> peers_;
-    std::unique_ptr<daemon::Services> services_;
-    std::unique_ptr<daemon::Engine> engine_;
     Wire* wire_ = nullptr;  // the link's
     std::unique_ptr<daemon::ControllerLink> link_;
+    daemon::GpuGroups gpu_groups_{*loop_, 0};
+    std::unique_ptr<daemon::Services> services_;
+    std::unique_ptr<daemon::Engine> engine_;
 
     std::unique_ptr<device::Devices> gpus_;
     std::unique_ptr<daemon::ClientContext> client_context_;

@@ -1,4 +1,4 @@
-#include "engine_trainer.h"
+#include "tests/world/engine_trainer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -314,8 +314,11 @@ void EngineTrainer::failed(const daemon::Ending& ending) {
     if (ending.kind == ErrorKind::no_controller || lacks_root)
         return later(milliseconds(20), [this] { call(true); });
     // No worker can give it the model: it goes on with its own.
-    if (broadcasts_ && ending.kind == ErrorKind::not_found) return call(false);
-    if (ending.kind != ErrorKind::closed)
+    if (broadcasts_ && ending.kind == ErrorKind::not_found) {
+        ledger_.keeps_parameters(name_);
+        return call(false);
+    }
+    if (ending.kind != ErrorKind::closed && !ledger_.may_differ(ending.kind))
         ledger_.wrong(fmt::format("{}: a call failed: {}", name_, ending.message));
     end(false);
     begin();

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "daemon/jobs/engine.h"
-#include "daemon_process.h"
-#include "ledger.h"
-#include "program.h"
-#include "trainer.h"
+#include "tests/world/daemon_process.h"
+#include "tests/world/ledger.h"
+#include "tests/world/program.h"
+#include "tests/world/trainer.h"
 
 namespace pace::world {
 

@@ -1,4 +1,4 @@
-#include "ledger.h"
+#include "tests/world/ledger.h"
 
 namespace pace::world {
 
@@ -63,6 +63,7 @@ void Ledger::settle_disputes(const std::string& who, base::TimePoint called_at) 
 
 void Ledger::begins_anew(const std::string& who) {
     claims_.erase(who);
+    own_parameters_.erase(who);
     ++begins_[who];
 }
 

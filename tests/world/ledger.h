@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -10,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/log/log.h"
-#include "clockwork.h"
+#include "tests/world/clockwork.h"
 
 namespace pace::world {
 
@@ -43,6 +44,19 @@ class Ledger {
     // that it is stale. Its earlier statements now bind only the workers that stated the same. If
     // all of these are lost, the rounds after the remaining model are repeated.
     void begins_anew(const std::string& who);
+
+    // Nobody but the daemons and the workers knows any more how far the jobs are. If some of them
+    // are lost, too, workers that have a model may meet others without one in a view. They call
+    // other verbs, and are told so: then they are started anew.
+    void lose_journal() { is_journal_lost_ = true; }
+    bool may_differ(base::ErrorKind kind) const {
+        return is_journal_lost_ && kind == base::ErrorKind::mismatch;
+    }
+
+    // Nobody can give `who` a model, and it goes on with its own parameters until it begins anew.
+    // They need not be the others'.
+    void keeps_parameters(const std::string& who) { own_parameters_.insert(who); }
+    bool has_own_parameters(const std::string& who) const { return own_parameters_.contains(who); }
 
     // Counts of the run, for its report and to compare replays.
     void count_call() { ++calls_; }
@@ -79,6 +93,8 @@ class Ledger {
     std::map<std::string, std::vector<std::pair<What, uint64_t>>> claims_;  // by who claims
     std::map<std::string, uint64_t> begins_;  // how often each has begun anew
     std::vector<Dispute> disputes_;
+    std::set<std::string> own_parameters_;
+    bool is_journal_lost_ = false;
     uint64_t calls_ = 0;
     uint64_t faults_ = 0;
     uint64_t hash_ = kHashBegin;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/simulation/simulated_time.h"
-#include "clockwork.h"
+#include "tests/world/clockwork.h"
 #include "transports/memory/memory_network.h"
 
 namespace pace::world {

@@ -1,4 +1,4 @@
-#include "plan.h"
+#include "tests/world/plan.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "clockwork.h"
-#include "files.h"
+#include "tests/world/clockwork.h"
+#include "tests/world/disks/files.h"
 
 namespace pace::world {
 
@@ -148,14 +148,31 @@ void add_garbage(Random random, Plan& plan, uint32_t workers) {
     }
 }
 
+// Whether each machine's daemon ends at some time: then all may be gone at once.
+bool may_lose_all_daemons(const Plan& plan) {
+    std::set<uint32_t> ended;
+    for (const Fault& fault : plan.faults) {
+        const bool ends_daemon =
+            fault.kind == FaultKind::daemon_dies || fault.kind == FaultKind::machine_dies;
+        if (ends_daemon && fault.point.empty()) ended.insert(fault.target);
+    }
+    return ended.size() == plan.machines;
+}
+
+// Whether the rules of the job's program hold although nobody knows how far the job was. A server
+// gives all workers its own step, and top-k programs compare no steps.
+bool may_begin_anew(const JobOptions& job) {
+    return protocol::is_top_k(job.compression) ||
+           protocol::family_of(job.policy) == protocol::Family::server;
+}
+
 // The controller's disk is lost with it. Jobs go on by what the nodes know. Where all nodes die at
-// once too, nobody knows how far a job was: workers begin anew at different steps, and the
-// programs' rules do not hold.
+// once too, nobody knows how far a job was: workers begin anew at different steps, and the rules of
+// most programs do not hold.
 void add_lost_journals(Random random, Plan& plan) {
-    std::set<uint32_t> died;
-    for (const Fault& fault : plan.faults)
-        if (fault.kind == FaultKind::daemon_dies && fault.point.empty()) died.insert(fault.target);
-    if (is_mild(plan) || died.size() == plan.machines || random.below(3) != 0) return;
+    const bool holds = std::all_of(plan.jobs.begin(), plan.jobs.end(), may_begin_anew) ||
+                       !may_lose_all_daemons(plan);
+    if (is_mild(plan) || !holds || random.below(3) != 0) return;
     for (uint64_t left = 1 + random.below(3); left > 0; --left) {
         Fault fault = any_fault(random, plan, 1);
         fault.kind = FaultKind::journal_lost;

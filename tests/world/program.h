@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "daemon/members/request.h"
-#include "ledger.h"
-#include "plan.h"
+#include "tests/world/ledger.h"
+#include "tests/world/plan.h"
 
 namespace pace::world {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "world.h"
+#include "tests/world/world.h"
 
 namespace pace::world {
 

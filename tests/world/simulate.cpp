@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log/log.h"
-#include "world.h"
+#include "tests/world/world.h"
 
 namespace pace::world {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "clockwork.h"
-#include "daemon_process.h"
-#include "ledger.h"
 #include "protocol/options/job_options.h"
+#include "tests/world/clockwork.h"
+#include "tests/world/daemon_process.h"
+#include "tests/world/ledger.h"
 
 namespace pace::world {
 

@@ -1,4 +1,4 @@
-#include "wire.h"
+#include "tests/world/wire.h"
 
 #include <algorithm>
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "clockwork.h"
 #include "daemon/control/connection.h"
-#include "machine.h"
+#include "tests/world/clockwork.h"
+#include "tests/world/machine.h"
 
 namespace pace::world {
 

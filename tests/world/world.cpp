@@ -1,4 +1,4 @@
-#include "world.h"
+#include "tests/world/world.h"
 
 #include <unistd.h>
 
@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "client_trainer.h"
-#include "engine_trainer.h"
 #include "protocol/control_codec.h"
+#include "tests/world/clients/client_trainer.h"
+#include "tests/world/engine_trainer.h"
 
 namespace pace::world {
 

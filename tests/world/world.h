@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "base/simulation/simulated_time.h"
-#include "controller_process.h"
-#include "daemon_process.h"
-#include "files.h"
-#include "ledger.h"
-#include "machine.h"
-#include "plan.h"
-#include "processes.h"
 #include "protocol/control_codec.h"
-#include "trainer.h"
-#include "wire.h"
+#include "tests/world/clients/processes.h"
+#include "tests/world/controller_process.h"
+#include "tests/world/daemon_process.h"
+#include "tests/world/disks/files.h"
+#include "tests/world/ledger.h"
+#include "tests/world/machine.h"
+#include "tests/world/plan.h"
+#include "tests/world/trainer.h"
+#include "tests/world/wire.h"
 
 namespace pace::world {
 

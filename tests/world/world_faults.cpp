@@ -1,7 +1,7 @@
 // World, faults: how each befalls the processes, machines and links, and how it ends.
 #include <utility>
 
-#include "world.h"
+#include "tests/world/world.h"
 
 namespace pace::world {
 
@@ -179,6 +179,7 @@ void World::controller_fault(const Fault& fault) {
             return kill_controller(fault.length);
         case FaultKind::journal_lost:
             kill_controller(fault.length);
+            ledger_.lose_journal();
             return controller_.lose_journal();
         case FaultKind::controller_freezes:
             controller_.set_frozen(true);

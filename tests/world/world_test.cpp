@@ -3,7 +3,7 @@
 
 #include "base/log/log.h"
 #include "base/sanitized.h"
-#include "world.h"
+#include "tests/world/world.h"
 
 namespace pace::world {
 namespace {

@@ -15,9 +15,11 @@ WHOLE_FILE_EXEMPT = {
     "LICENSE": {"length"},
     "bindings/python/pace/_abi.py": {"length"},  # written by generate.py
     "tests/cluster/trainers/trainer_steps.cpp": {"sleep"},  # the work of a step, simulated
-    "tests/storms/trainer.cpp": {"sleep"},  # as well
+    "tests/storms/trainer/trainer.cpp": {"sleep"},  # as well
     "tests/boot/trainer.c": {"sleep"},  # as well
     "tests/simulated_gpu/driver/calls.cpp": {"sleep"},  # a slow driver, simulated
+    "tests/simulated_gpu/nccl/nccl_calls.cpp": {"sleep"},  # a slow NCCL, simulated
+    "tests/simulated_gpu/driver/stream_words.cpp": {"sleep"},  # a stream that waits, simulated
     "bench/loopback/loopback_worker.cpp": {"sleep"},  # as well
     "bench/servers/real.cpp": {"sleep"},
     "tests/abi/header.h": {"guard"},  # what a C compiler makes of pace.h

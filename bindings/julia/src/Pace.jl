@@ -26,7 +26,7 @@ export Session, PaceError
 const PUBLIC = (:Buffer, :Slice, :Request, :Tensor, :BFloat16, :Hint, :Info, :SessionInfo, :BufferInfo, :Member,
                 :leave, :free, :info, :descriptor, :buffer, :import_array, :import_fd, :memfd, :array, :tensor, :dl_tensor,
                 :average, :reduce, :broadcast, :sync, :barrier, :push, :pull, :checkpoint, :residual_save, :residual_load,
-                :announce, :withdraw, :next, :wait_any, :report, :isdone, :cancel, :ready, :launched, :query, :library_version, :status_name,
+                :announce, :withdraw, :next, :wait_any, :report, :queue_wait, :isdone, :cancel, :ready, :launched, :query, :library_version, :status_name,
                 :Timeout, :Aborted, :Canceled, :Stale, :Pending, :Interrupted, :Invalid, :Handle, :Verb, :Mismatch, :NotFound, :Taken,
                 :Version, :DaemonGone, :NoController, :Limit, :NoMemory, :Disk, :Denied, :Closed, :Internal, :Refused, :Unsupported)
 

@@ -44,6 +44,25 @@ function Base.wait(request::Request; timeout = nothing, local_iteration::Integer
 end
 
 """
+    queue_wait(request, stream)
+
+Makes a GPU's stream wait for the end, and not this task. For buffers on a GPU; `stream` is the stream's address, `C_NULL` the
+default stream. Gives `nothing` when the stream waits; the request stays in flight, so collect it later. The stream goes on whatever
+the end is, also when the daemon dies: look at the end before you use what was made of the buffers. Gives the [`Pace.Info`](@ref) of
+a request that has ended. Throws as `wait`. Blocks only where streams cannot wait so long: with a driver before CUDA 11.7, and with a
+daemon inside this process.
+"""
+function queue_wait(request::Request, stream)
+    is_settled(request) && return ended(request)
+    device = isempty(request.slices) ? ABI.pace_device() : request.slices[1].buffer.device
+    how = Waiting(; device = device, stream = stream, queued = true)
+    collect_end(request, how)
+    is_settled(request) && return ended(request)
+    how.is_queued[] && return nothing
+    return wait(request; stream = stream)
+end
+
+"""
     isdone(request)
 
 Looks whether the request has ended, and collects it then. Does not block, but for copies of staged memory.
@@ -107,6 +126,7 @@ function collect_end(request::Request, how::Waiting)
             settle(request, raw[], how, error)
             return nothing
         end
+        how.is_queued[] = status == ABI.PACE_PENDING
         return message_in_flight(status, error[])
     end
 end

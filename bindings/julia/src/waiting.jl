@@ -32,16 +32,19 @@ end
 struct Waiting
     members::Vector{ABI.pace_member}
     options::Base.RefValue{ABI.pace_wait_options}
+    is_queued::Base.RefValue{Bool} # the last look has made the stream wait
 end
 
-function Waiting(; local_iteration = 0, members = false, device = ABI.pace_device(), stream = nothing)
+function Waiting(; local_iteration = 0, members = false, device = ABI.pace_device(), stream = nothing,
+                 queued = false)
     room = Vector{ABI.pace_member}(undef, members ? MEMBERS_MAX : 0)
     # A wait on the host is not for a device.
-    options = ABI.pace_wait_options(local_iteration = c_number(UInt64, local_iteration, "local_iteration"),
+    options = ABI.pace_wait_options(flags = queued ? ABI.PACE_WAIT_QUEUED : 0,
+                                    local_iteration = c_number(UInt64, local_iteration, "local_iteration"),
                                     device = stream === nothing ? ABI.pace_device() : device,
                                     stream = something(stream, C_NULL),
                                     members = members ? pointer(room) : C_NULL, member_capacity = length(room))
-    return Waiting(room, Ref(options))
+    return Waiting(room, Ref(options), Ref(false))
 end
 
 """

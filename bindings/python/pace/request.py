@@ -27,6 +27,7 @@ class Waiting:
     def __init__(self, local_iteration: int = 0, device: Optional[_abi.pace_device] = None, stream: Any = None,
                  members: bool = False):
         room = (_abi.pace_member * (_LISTED_MAX if members else 1))()
+        self.is_queued = False  # the last wait has made its stream wait
         self.members: Any = room if members else ()
         # In every thread: a wait looks twice a second whether its session has been closed.
         self.options = _abi.pace_wait_options(struct_size=ctypes.sizeof(_abi.pace_wait_options), flags=_abi.PACE_WAIT_SIGNALS,
@@ -90,6 +91,22 @@ class Request:
             message = self._collect(left_ms, how)
             if message is not None and left_ms == 0:
                 raise Timeout(message)
+        return self._end()
+
+    def queue_wait(self, stream: Any) -> Optional[Info]:
+        """Makes a GPU's stream wait for the end, and not this thread. For buffers on a GPU; 0 is the default stream.
+
+        None: the stream waits, and the request stays in flight; collect it later. The stream goes on whatever the end is,
+        also when the daemon dies, so look at the end before you use what was made of the buffers. An Info: the request has
+        ended, and the stream sees the result. Raises as wait(). Blocks only where streams cannot wait so long: with a driver
+        before CUDA 11.7, and with a daemon inside this process.
+        """
+        how = Waiting(0, self._device(), stream)
+        how.options.flags |= _abi.PACE_WAIT_QUEUED
+        while self._status is None:
+            self._collect(_abi.PACE_FOREVER, how)
+            if self._status is None and how.is_queued:
+                return None
         return self._end()
 
     def done(self) -> bool:
@@ -165,6 +182,7 @@ class Request:
         if raw.status != _abi.PACE_PENDING:
             self._settle(raw, how, error)
             return None
+        how.is_queued = status == _abi.PACE_PENDING
         if status in _TRY_AGAIN:
             return str(error.message.decode(errors="replace"))
         if status == _abi.PACE_E_HANDLE and self._session._handle.is_ours:

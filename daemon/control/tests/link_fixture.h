@@ -22,11 +22,12 @@ namespace pace::daemon {
 class TestDaemon final : public ControlHandler {
   public:
     TestDaemon(base::EventLoop& loop, ControllerLinkConfig config) {
-        auto made = ControllerLink::create(loop, std::move(config), *this);
-        if (made)
+        auto made = ControllerLink::create(loop, std::move(config));
+        const base::Result<> begun = made ? (*made)->begin(*this) : base::Result<>(made.error());
+        if (begun)
             link = std::move(*made);
         else
-            error = made.error();
+            error = begun.error();
     }
 
     void on_attached(control::NodeId /*self*/) override {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "daemon/control/controller.h"
+#include "daemon/gpu/host_twin.h"
 
 namespace pace::daemon {
 
@@ -90,6 +91,7 @@ Task<Result<>> Running::contents_on_host() {
         Result<> came;
     };
     if (plan.on_device.empty()) co_return Result<>();
+    if (const Result<> there = co_await twins_there(); !there) co_return there;
     const auto coming = std::make_shared<Coming>();
     for (const DeviceMember& member : plan.on_device) {
         if (member.contents->on_host) continue;
@@ -105,6 +107,19 @@ Task<Result<>> Running::contents_on_host() {
     if (!coming->came) contents_lost = !abort_;
     if (coming->came && abort_) co_return *abort_;
     co_return coming->came;
+}
+
+Task<Result<>> Running::twins_there() {
+    std::vector<BufferPtr> buffers;
+    for (const DeviceMember& member : plan.on_device) {
+        const std::vector<BufferPtr>& its = member.contents->buffers;
+        if (!have_twins(its)) buffers.insert(buffers.end(), its.begin(), its.end());
+    }
+    if (buffers.empty()) co_return Result<>();
+    TwinMaker maker(std::move(buffers));
+    co_await in_pool([&maker] { (void)maker.make_all(); });
+    if (maker.made() && abort_) co_return *abort_;
+    co_return maker.made();
 }
 
 Task<Result<>> Running::members_ready() {
@@ -133,7 +148,7 @@ Task<> Running::free_to_write() {
 // before it is told that all is well. Groups need no such wait, as they commit member by member;
 // nor does a fetch, whose result another node has committed.
 Task<Result<>> Running::sure(Result<> got) {
-    Doubt& doubt = services.control->doubt();
+    Doubt& doubt = services.control.doubt();
     const bool may_be_redone = plan.patient && plan.kind != ExchangePlan::Kind::fetch;
     if (!got || !may_be_redone || !doubt.is_at(base::now_through_sleep())) co_return got;
     is_sure_ = false;

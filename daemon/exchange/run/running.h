@@ -40,6 +40,8 @@ class Running : public std::enable_shared_from_this<Running> {
 
     // Has the contents of members on GPUs come to the host. If they do not, they are lost.
     base::Task<base::Result<>> contents_on_host();
+    // The twins on the host of the members' buffers on GPUs are there.
+    base::Task<base::Result<>> twins_there();
     // Waits until all members have made their buffers.
     base::Task<base::Result<>> members_ready();
     // Waits until this node may write to members' buffers.

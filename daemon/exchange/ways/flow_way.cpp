@@ -40,6 +40,8 @@ bool FlowWay::may_flow() const {
 
 Task<Result<bool>> FlowWay::is_open() {
     if (!may_flow()) co_return false;
+    const Result<> there = co_await running_.twins_there();
+    if (!there || running_.is_aborted()) co_return false;
     const Result<> pinned = co_await pin_scratch();
     if (!pinned || running_.is_aborted()) co_return false;
     auto memory = co_await places();

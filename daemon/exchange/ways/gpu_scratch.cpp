@@ -10,7 +10,7 @@ using device::DeviceMemory;
 
 Task<Result<std::shared_ptr<DeviceMemory>>> gpu_scratch(Running& running, device::Device& gpu,
                                                         size_t bytes) {
-    GpuGroups& groups = *running.services.gpu_groups;
+    GpuGroups& groups = running.services.gpu_groups;
     if (auto spare = groups.spare_scratch(gpu, bytes)) co_return spare;
     Result<DeviceMemory> made = base::make_error(base::ErrorKind::internal, "");
     co_await running.in_pool([&] { made = DeviceMemory::create(gpu, bytes); });

@@ -1,6 +1,9 @@
 #include "daemon/exchange/ways/nccl_way.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "daemon/exchange/ways/gpu_scratch.h"
 
 namespace pace::daemon {
 
@@ -37,15 +40,44 @@ Task<Result<bool>> NcclWay::is_open() {
     co_return met;
 }
 
-bool NcclWay::meets_alone() {
-    return sum_->meet({sum_->card({running_.services.self}, 0)});
+// NCCL opens a port for an id, and the driver finds memory, which takes both long.
+Task<GpuCard> NcclWay::card() {
+    const ExchangePlan& plan = running_.plan;
+    GpuGroups& groups = running_.services.gpu_groups;
+    if (plan.is_local())
+        sum_->place({running_.services.self}, 0);
+    else
+        sum_->place(plan.nodes, plan.self);
+    if (groups.wants_id(sum_->place())) {
+        Result<device::GroupId> id = base::make_error(base::ErrorKind::internal, "");
+        co_await running_.in_pool([&id] { id = device::make_group_id(); });
+        groups.keep_id(sum_->place(), id);
+    }
+    GpuCard card = sum_->card();
+    if (card.known.empty()) co_return card;
+    const Result<> taken = co_await take_scratch();
+    if (taken) co_return card;
+    groups.refuse(sum_->place(), taken.error());
+    co_return GpuSum::unable();
+}
+
+Task<Result<>> NcclWay::take_scratch() {
+    std::vector<std::shared_ptr<device::DeviceMemory>> scratch;
+    for (device::Device* const gpu : sum_->place().gpus) {
+        auto memory = co_await gpu_scratch(running_, *gpu, sum_->scratch_bytes());
+        if (!memory) co_return memory.error();
+        scratch.push_back(std::move(*memory));
+    }
+    sum_->take_scratch(std::move(scratch));
+    co_return Result<>();
 }
 
 // Agrees with the other nodes whether the sum goes this way.
 Task<Result<bool>> NcclWay::meet() {
-    const ExchangePlan& plan = running_.plan;
-    if (plan.is_local()) co_return sum_&& meets_alone();
-    const GpuCard mine = sum_ ? sum_->card(plan.nodes, plan.self) : GpuSum::unable();
+    // GCC 12 awaits in both branches of a conditional expression.
+    GpuCard mine = GpuSum::unable();
+    if (sum_) mine = co_await card();
+    if (running_.plan.is_local()) co_return sum_ && sum_->meet({mine});
     const Result<std::vector<GpuCard>> cards =
         co_await exchange_cards(*running_.communicator, mine);
     if (!cards) co_return cards.error();

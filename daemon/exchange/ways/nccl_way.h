@@ -28,7 +28,8 @@ class NcclWay final : public Way {
   private:
     bool may_go() const;
     base::Task<base::Result<bool>> meet();
-    bool meets_alone();
+    base::Task<GpuCard> card();
+    base::Task<base::Result<>> take_scratch();
 
     Running& running_;
     std::shared_ptr<GpuSum> sum_;  // while the sum may still go this way

@@ -139,7 +139,7 @@ void ControllerOrders::tell_refused(const Group& group, const std::string& reaso
     done.group = group.id();
     done.failed = true;
     done.reason = reason;
-    job_.services.control->send(done);
+    job_.services.control.send(done);
 }
 
 void ControllerOrders::refuse(const Group& group, const std::string& reason) {
@@ -158,16 +158,15 @@ void ControllerOrders::refuse(const Group& group, const std::string& reason) {
     }
 }
 
-void ControllerOrders::ended(const Group& group, const Exchange& exchange,
-                             const base::Result<>& result) {
+void ControllerOrders::ended(const Group& group, const ExchangeOutcome& outcome) {
     control::GroupDone done;
     done.job = job_.id;
     done.group = group.id();
-    done.failed = !result;
-    if (!result) done.reason = result.error().message;
+    done.failed = !outcome;
+    if (!outcome) done.reason = outcome.error().message;
     done.moving_ns = base::now_ns() - group.members.front()->moving_since_ns;
-    done.bytes = exchange.traffic().bytes_sent;
-    job_.services.control->send(done);
+    done.bytes = outcome.traffic.bytes_sent;
+    job_.services.control.send(done);
 }
 
 bool ControllerOrders::has_cut(const std::vector<NodeId>& nodes) const {
@@ -176,15 +175,14 @@ bool ControllerOrders::has_cut(const std::vector<NodeId>& nodes) const {
 }
 
 // The members wait for another group.
-void ControllerOrders::try_again(const Group& group, const Exchange& exchange,
-                                 const base::Error& /*error*/) {
+void ControllerOrders::try_again(const Group& group, const ExchangeOutcome& outcome) {
     for (const WorkerPtr& worker : group.members) {
         worker->wait_again(Worker::State::ready);
         if (!worker->head().is_made()) fall_behind(*worker);
         if (worker->port == nullptr) continue;
         if (worker->newcomer) {
             ask_for_place(job_, worker);
-        } else if (has_cut(exchange.plan().nodes)) {
+        } else if (has_cut(outcome.plan->nodes)) {
             signals_.send_later(worker);
         } else {
             signals_.send(*worker, ReadyStage::called);
@@ -193,7 +191,7 @@ void ControllerOrders::try_again(const Group& group, const Exchange& exchange,
 }
 
 std::string ControllerOrders::awaited(const Worker& worker) const {
-    if (!job_.services.control->attached()) return kNoController;
+    if (!job_.services.control.attached()) return kNoController;
     if (const Worker* const announced = early_.awaited_with(worker))
         return fmt::format("worker {}, which has announced its call", announced->rank);
     const std::string group = fmt::format(

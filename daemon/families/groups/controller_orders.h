@@ -38,8 +38,8 @@ class ControllerOrders final : public GroupSource, private EarlyOrders::Owner {
     void called(Worker& worker) override;
     void caught_up(Worker& worker) override;
     std::string awaited(const Worker& worker) const override;
-    void ended(const Group& group, const Exchange& exchange, const base::Result<>& result) override;
-    void try_again(const Group& group, const Exchange& exchange, const base::Error& error) override;
+    void ended(const Group& group, const ExchangeOutcome& outcome) override;
+    void try_again(const Group& group, const ExchangeOutcome& outcome) override;
 
   private:
     Group gather(const control::GroupOrder& order);

@@ -20,11 +20,9 @@ class GroupSource {
     virtual std::string awaited(const Worker& worker) const = 0;
 
     // The group's exchange has ended at this node. What becomes of the members' calls follows.
-    virtual void ended(const Group& group, const Exchange& exchange,
-                       const base::Result<>& result) = 0;
+    virtual void ended(const Group& group, const ExchangeOutcome& outcome) = 0;
     // The exchange has failed, and did not end the members' calls.
-    virtual void try_again(const Group& group, const Exchange& exchange,
-                           const base::Error& error) = 0;
+    virtual void try_again(const Group& group, const ExchangeOutcome& outcome) = 0;
 };
 
 }  // namespace pace::daemon

@@ -14,7 +14,7 @@ constexpr base::Duration kCutPause = std::chrono::milliseconds(300);
 void ReadySignals::send(Worker& worker, control::ReadyStage stage) {
     if (worker.lagging) return;
     const Request& head = worker.head();
-    job_.services.control->send(
+    job_.services.control.send(
         control::Ready{job_.id, worker.rank, head.iteration, head.digest, stage});
     if (worker.withdrawing) withdraw(worker);
 }
@@ -30,17 +30,17 @@ void ReadySignals::send_later(const WorkerPtr& worker) {
 
 void ReadySignals::withdraw(Worker& worker) {
     worker.withdrawing = true;
-    job_.services.control->send(control::Withdraw{.job = job_.id, .rank = worker.rank});
+    job_.services.control.send(control::Withdraw{.job = job_.id, .rank = worker.rank});
 }
 
 void ReadySignals::announce(const Worker& worker) {
-    job_.services.control->send(control::Ready{job_.id, worker.rank, worker.announced->iteration,
-                                               worker.announced->digest,
-                                               control::ReadyStage::announced});
+    job_.services.control.send(control::Ready{job_.id, worker.rank, worker.announced->iteration,
+                                              worker.announced->digest,
+                                              control::ReadyStage::announced});
 }
 
 void ReadySignals::take_back(const Worker& worker) {
-    job_.services.control->send(
+    job_.services.control.send(
         control::Withdraw{.job = job_.id, .rank = worker.rank, .unanswered = true});
 }
 

@@ -40,17 +40,17 @@ std::shared_ptr<MemberList> members_of(const control::GroupOrder& order) {
 }
 
 // How the worker's request ended; who the members were is not in it yet.
-Ending ending_of(const control::GroupOrder& order, const Worker& worker, const Exchange& exchange,
-                 uint64_t now_ns) {
+Ending ending_of(const control::GroupOrder& order, const Worker& worker,
+                 const ExchangeOutcome& outcome, uint64_t now_ns) {
     Ending ending;
     ending.iteration = worker.iteration;
     ending.group = order.group;
-    ending.bytes_sent = exchange.traffic().bytes_sent;
-    ending.bytes_received = exchange.traffic().bytes_received;
+    ending.bytes_sent = outcome.traffic.bytes_sent;
+    ending.bytes_received = outcome.traffic.bytes_received;
     ending.queued_ns = worker.queued_ns();
     ending.moving_ns = now_ns - worker.moving_since_ns;
     ending.initial_weight = order.initial_weight;
-    ending.nodes = static_cast<uint32_t>(exchange.plan().nodes.size());
+    ending.nodes = static_cast<uint32_t>(outcome.plan->nodes.size());
     return ending;
 }
 
@@ -66,11 +66,11 @@ void RunningGroups::run(GroupSource& source, const Group& group, Exchange::Plan 
     if (alone) plan.marks.clear();
     const bool begun = base::attempt([&] {
         job_.port->group_begins(plan.nodes);
-        auto exchange = Exchange::start(
-            job_.services, std::move(plan), spare_memory(),
-            job_.scope.bind([this, &source, group](Exchange& done, const Result<>& result) {
-                ended(source, group, done, result);
-            }));
+        auto exchange =
+            Exchange::start(job_.services, std::move(plan), spare_memory(),
+                            job_.scope.bind([this, &source, group](ExchangeOutcome& outcome) {
+                                ended(source, group, outcome);
+                            }));
         if (exchange->ended()) return;
         for (const WorkerPtr& worker : group.members) worker->exchange = exchange;
         running_.emplace(group.id(), Running{std::move(exchange), group.members});
@@ -95,51 +95,50 @@ Scratch RunningGroups::spare_memory() {
     return memory;
 }
 
-bool RunningGroups::ends_calls(const Exchange& exchange, const base::Error& error) {
-    return exchange.contents_lost() || error.kind == ErrorKind::memory;
+bool RunningGroups::ends_calls(const ExchangeOutcome& outcome) {
+    return outcome.contents_lost || outcome.error().kind == ErrorKind::memory;
 }
 
-void RunningGroups::ended(GroupSource& source, const Group& group, Exchange& exchange,
-                          const Result<>& result) {
+void RunningGroups::ended(GroupSource& source, const Group& group, ExchangeOutcome& outcome) {
     running_.erase(group.id());
-    if (exchange.plan().nodes.size() > 1) spare_.push_back(exchange.take_scratch());
-    source.ended(group, exchange, result);
-    if (result) {
-        end_calls_well(group, exchange);
+    if (outcome.has_other_nodes()) spare_.push_back(std::move(outcome.scratch));
+    source.ended(group, outcome);
+    if (outcome) {
+        end_calls_well(group, outcome);
         return;
     }
-    log_failure(group, exchange, result.error());
-    if (ends_calls(exchange, result.error())) {
-        for (const WorkerPtr& worker : group.members) job_.end_head(worker, failed(result.error()));
+    log_failure(group, outcome);
+    if (ends_calls(outcome)) {
+        for (const WorkerPtr& worker : group.members)
+            job_.end_head(worker, failed(outcome.error()));
     } else {
-        source.try_again(group, exchange, result.error());
+        source.try_again(group, outcome);
     }
 }
 
-void RunningGroups::end_calls_well(const Group& group, const Exchange& exchange) {
+void RunningGroups::end_calls_well(const Group& group, const ExchangeOutcome& outcome) {
     ++job_.services.counters.groups;
     const uint64_t now = base::now_ns();
-    const control::GroupOrder known = with_iterations(group.order, exchange.plan());
+    const control::GroupOrder known = with_iterations(group.order, *outcome.plan);
     const auto list = members_of(known);
     for (const WorkerPtr& worker : group.members) {
         worker->iteration = known.iteration;
-        worker->times.met(exchange.met());
+        worker->times.met(outcome.met);
         note_model(*worker);
-        Ending ending = ending_of(known, *worker, exchange, now);
+        Ending ending = ending_of(known, *worker, outcome, now);
         ending.members = list;
         job_.end_head(worker, std::move(ending));
     }
 }
 
 // Logs once per group and node. An abort on the controller's word is in the controller's log.
-void RunningGroups::log_failure(const Group& group, const Exchange& exchange,
-                                const base::Error& error) const {
-    if (error.kind == ErrorKind::aborted) return;
+void RunningGroups::log_failure(const Group& group, const ExchangeOutcome& outcome) const {
+    if (outcome.error().kind == ErrorKind::aborted) return;
     base::log_event(base::events::kGroupFailed,
                     {{"job", job_.options.name},
                      {"group", group.id()},
-                     {"nodes", job_.services.peers.names(exchange.plan().nodes)},
-                     {"reason", error.message}});
+                     {"nodes", job_.services.peers.names(outcome.plan->nodes)},
+                     {"reason", outcome.error().message}});
 }
 
 bool RunningGroups::abort(control::GroupId group, const base::Error& error) {

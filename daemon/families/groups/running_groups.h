@@ -37,7 +37,7 @@ class RunningGroups {
 
     // Whether the members' calls fail with the exchange: their contents may be lost, or there would
     // be no more memory for the next group either.
-    static bool ends_calls(const Exchange& exchange, const base::Error& error);
+    static bool ends_calls(const ExchangeOutcome& outcome);
 
   private:
     struct Running {
@@ -45,10 +45,9 @@ class RunningGroups {
         std::vector<WorkerPtr> members;
     };
 
-    void ended(GroupSource& source, const Group& group, Exchange& exchange,
-               const base::Result<>& result);
-    void end_calls_well(const Group& group, const Exchange& exchange);
-    void log_failure(const Group& group, const Exchange& exchange, const base::Error& error) const;
+    void ended(GroupSource& source, const Group& group, ExchangeOutcome& outcome);
+    void end_calls_well(const Group& group, const ExchangeOutcome& outcome);
+    void log_failure(const Group& group, const ExchangeOutcome& outcome) const;
     Scratch spare_memory();
     const Running* making(const Worker& worker) const;
 

@@ -98,24 +98,23 @@ void StaticOrders::run(const std::vector<WorkerPtr>& members) {
     running_.run(*this, group, std::move(plan));
 }
 
-void StaticOrders::ended(const Group& group, const Exchange& exchange,
-                         const base::Result<>& result) {
-    if (result)
-        note_ended(group, exchange);
-    else if (RunningGroups::ends_calls(exchange, result.error()))
+void StaticOrders::ended(const Group& group, const ExchangeOutcome& outcome) {
+    if (outcome)
+        note_ended(group, outcome);
+    else if (RunningGroups::ends_calls(outcome))
         ask_for_view(group);
 }
 
 // Adds the group to the next heartbeat's report. The order has its members in node order; here
 // those of one node are by rank.
-void StaticOrders::note_ended(const Group& group, const Exchange& exchange) {
+void StaticOrders::note_ended(const Group& group, const ExchangeOutcome& outcome) {
     const uint64_t now = base::now_ns();
     const Worker& first = *group.members.front();
     control::GroupReport report;
     report.group = group.id();
     report.iteration = first.head().iteration;
     report.moving_ns = now - first.moving_since_ns;
-    report.bytes = exchange.traffic().bytes_sent;
+    report.bytes = outcome.traffic.bytes_sent;
     for (const control::Part& part : group.order.members) report.members.push_back(part.rank);
     std::sort(report.members.begin(), report.members.end());
     for (const WorkerPtr& worker : group.members) report.waited_ns.push_back(worker->queued_ns());
@@ -132,10 +131,9 @@ void StaticOrders::report(std::vector<control::GroupReport>& ret_reports) {
 
 // Unless they disagree, the members are ready again for the next view. If that view has begun
 // meanwhile, it has them as members already.
-void StaticOrders::try_again(const Group& group, const Exchange& exchange,
-                             const base::Error& error) {
-    if (error.kind == ErrorKind::mismatch) {
-        end_unlike(group, exchange.unlike());
+void StaticOrders::try_again(const Group& group, const ExchangeOutcome& outcome) {
+    if (outcome.error().kind == ErrorKind::mismatch) {
+        end_unlike(group, outcome.unlike);
         return;
     }
     for (const WorkerPtr& worker : group.members) {

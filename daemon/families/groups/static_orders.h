@@ -32,8 +32,8 @@ class StaticOrders final : public GroupSource {
     void called(Worker& worker) override;
     void caught_up(Worker& worker) override { begin_with(worker); }
     std::string awaited(const Worker& worker) const override;
-    void ended(const Group& group, const Exchange& exchange, const base::Result<>& result) override;
-    void try_again(const Group& group, const Exchange& exchange, const base::Error& error) override;
+    void ended(const Group& group, const ExchangeOutcome& outcome) override;
+    void try_again(const Group& group, const ExchangeOutcome& outcome) override;
 
   private:
     void begin_with(const Worker& worker);
@@ -41,7 +41,7 @@ class StaticOrders final : public GroupSource {
     void run(const std::vector<WorkerPtr>& members);
     void ask_for_view(const Group& group);
     void end_unlike(const Group& group, NodeId unlike);
-    void note_ended(const Group& group, const Exchange& exchange);
+    void note_ended(const Group& group, const ExchangeOutcome& outcome);
 
     JobState& job_;
     RunningGroups& running_;

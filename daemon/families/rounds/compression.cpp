@@ -92,10 +92,10 @@ Result<bool> Compression::choose(Exchange::Plan& plan, const std::vector<WorkerP
     return true;
 }
 
-void Compression::committed(const Exchange& exchange) {
-    if (exchange.plan().dense_instead) ++job_.services.counters.rounds_dense_instead;
-    if (!exchange.plan().top_k) return;
-    for (const SparseParticipant& participant : exchange.plan().top_k->participants)
+void Compression::committed(const ExchangePlan& plan) {
+    if (plan.dense_instead) ++job_.services.counters.rounds_dense_instead;
+    if (!plan.top_k) return;
+    for (const SparseParticipant& participant : plan.top_k->participants)
         participant.state->commit();
 }
 

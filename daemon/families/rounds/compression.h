@@ -35,7 +35,7 @@ class Compression {
     base::Result<bool> choose(Exchange::Plan& plan, const std::vector<WorkerPtr>& members);
     // The exchange's round has committed, or its result is lost on this node alone: the residual
     // that it left counts.
-    void committed(const Exchange& exchange);
+    void committed(const ExchangePlan& plan);
 
   private:
     base::Result<sparse::Options> options_for(size_t participants, bool all_here) const;

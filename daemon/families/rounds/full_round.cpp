@@ -93,11 +93,10 @@ void FullRound::run(Exchange::Plan plan, const Workers& members) {
     Scratch scratch = result_.lend(plan);
     const bool begun = base::attempt([&] {
         // A small exchange on one node ends before start() returns.
-        auto exchange = Exchange::start(
-            job_.services, std::move(plan), std::move(scratch),
-            job_.scope.bind([this, members](Exchange& done, const Result<>& result) {
-                ended(done, members, result);
-            }));
+        auto exchange = Exchange::start(job_.services, std::move(plan), std::move(scratch),
+                                        job_.scope.bind([this, members](ExchangeOutcome& outcome) {
+                                            ended(outcome, members);
+                                        }));
         if (exchange->ended()) return;
         for (const WorkerPtr& worker : members) worker->exchange = exchange;
         exchange_ = std::move(exchange);
@@ -113,69 +112,67 @@ void FullRound::run(Exchange::Plan plan, const Workers& members) {
 }
 
 // There may be no members only if the result is fetched: it tells what residuals are after it.
-void FullRound::ended(Exchange& exchange, const Workers& members, const Result<>& result) {
+void FullRound::ended(ExchangeOutcome& outcome, const Workers& members) {
     exchange_.reset();
-    const bool is_fetch = exchange.plan().kind == Exchange::Kind::fetch;
-    if (!result && !is_fetch) traffic_ = exchange.traffic();
-    if (!result && exchange.plan().keep_memory == job_.initial.memory) job_.initial_is_lost();
+    if (!outcome && !outcome.is_fetch()) traffic_ = outcome.traffic;
+    if (!outcome && outcome.plan->keep_memory == job_.initial.memory) job_.initial_is_lost();
     compression_.residuals().take_back();
-    result_.keep(exchange, result);
-    if (result) {
-        if (is_fetch)
-            compression_.residuals().conclude(exchange.plan().layout, result_.bytes(),
+    result_.keep(outcome);
+    if (outcome) {
+        if (outcome.is_fetch())
+            compression_.residuals().conclude(outcome.plan->layout, result_.bytes(),
                                               result_.hidden());
         if (members.empty()) {
             sequence_.end();
         } else {
-            commit(exchange, members);
+            commit(outcome, members);
         }
     } else if (members.empty()) {
         result_is_lost();
     } else {
-        failed_with(exchange, members, result.error());
+        failed_with(outcome, members);
     }
     if (!exchange_) compression_.residuals().exchange_ended();
-    if (result || sequence_.stopped()) port_.go_on();
+    if (outcome || sequence_.stopped()) port_.go_on();
     if (members.empty()) port_.try_start();
 }
 
 // ------------------------------------------------------------------------------------------ commit
 
-void FullRound::commit(const Exchange& exchange, const Workers& members) {
+void FullRound::commit(const ExchangeOutcome& outcome, const Workers& members) {
     const uint64_t now = base::now_ns();
     const Request first = members.front()->head();
     const auto list = members_of(sequence_.round_view(), first);
-    const std::shared_ptr<Scratch>& copy = exchange.plan().keep_memory;
+    const std::shared_ptr<Scratch>& copy = outcome.plan->keep_memory;
     const bool brings_initial = copy == job_.initial.memory;
-    if (brings_initial) job_.initial_came(exchange.plan().layout);
+    if (brings_initial) job_.initial_came(outcome.plan->layout);
     if (first.verb == Verb::broadcast)
         job_.port->broadcasted(sequence_.completed(), first.buffers,
                                brings_initial ? nullptr : copy);
     if (partial_) partial_->commit_full(first.verb);
-    compression_.committed(exchange);
+    compression_.committed(*outcome.plan);
     const uint64_t round = sequence_.end();
     ++job_.services.counters.rounds;
     for (const WorkerPtr& worker : members) {
-        worker->times.met(exchange.met());
+        worker->times.met(outcome.met);
         note_model(*worker);
         if (worker->head().verb == Verb::reduce) worker->iteration = worker->head().iteration;
-        job_.end_head(worker, ending_of(*worker, exchange, round, list, now));
+        job_.end_head(worker, ending_of(*worker, outcome, round, list, now));
     }
 }
 
 // How the worker's request has ended in this round of these members.
-Ending FullRound::ending_of(const Worker& worker, const Exchange& exchange, uint64_t round,
+Ending FullRound::ending_of(const Worker& worker, const ExchangeOutcome& outcome, uint64_t round,
                             const std::shared_ptr<MemberList>& members, uint64_t now_ns) const {
     const Request& request = worker.head();
-    const auto traffic = exchange.traffic();
     Ending ending;
     ending.iteration = worker.iteration;
     ending.group = round;
     ending.queued_ns = worker.queued_ns();
     ending.moving_ns = now_ns - worker.moving_since_ns;
     ending.nodes = static_cast<uint32_t>(sequence_.round_view().nodes().size());
-    ending.bytes_sent = traffic.bytes_sent + traffic_.bytes_sent;
-    ending.bytes_received = traffic.bytes_received + traffic_.bytes_received;
+    ending.bytes_sent = outcome.traffic.bytes_sent + traffic_.bytes_sent;
+    ending.bytes_received = outcome.traffic.bytes_received + traffic_.bytes_received;
     ending.members = members;
     if (request.verb != Verb::reduce) return ending;
     ending.rounds = 1;
@@ -184,43 +181,43 @@ Ending FullRound::ending_of(const Worker& worker, const Exchange& exchange, uint
     ending.resync = job_.is_resync_due(round, round + 1);
     ending.dense = dense_;
     // A node that missed the result has fetched it from one other node; it reports the round.
-    const bool fetched = exchange.plan().kind == Exchange::Kind::fetch;
-    if (!ending.dense) ending.entries = fetched ? result_.chosen() : exchange.entries();
+    if (!ending.dense) ending.entries = outcome.is_fetch() ? result_.chosen() : outcome.entries;
     return ending;
 }
 
 // ----------------------------------------------------------------------------------------- failure
 
-void FullRound::failed_with(Exchange& exchange, const Workers& members, const base::Error& error) {
-    if (exchange.contents_lost()) {
-        compression_.committed(exchange);  // if only this node lacks the result
+void FullRound::failed_with(const ExchangeOutcome& outcome, const Workers& members) {
+    const base::Error& error = outcome.error();
+    if (outcome.contents_lost) {
+        compression_.committed(*outcome.plan);  // if only this node lacks the result
         fail(members, error);
     } else if (error.kind == ErrorKind::memory) {
-        end_without_memory(exchange, members, error);
-    } else if (error.kind == ErrorKind::mismatch && exchange.plan().kind == Exchange::Kind::fetch) {
-        lose(exchange, members);
+        end_without_memory(outcome, members);
+    } else if (error.kind == ErrorKind::mismatch && outcome.is_fetch()) {
+        lose(*outcome.plan, members);
     } else if (error.kind == ErrorKind::mismatch) {
         const Worker& worker = *members.front();
         fail(members,
              base::make_error(ErrorKind::mismatch, "worker {} called {} and {} something else: {}",
-                              worker.rank, call_text(worker.head()),
-                              job_.caller_at(exchange.unlike()), kCallAlike));
+                              worker.rank, call_text(worker.head()), job_.caller_at(outcome.unlike),
+                              kCallAlike));
     } else {
         // The requests wait for the next view; their buffers are as they were.
-        log_failure(exchange, error);
-        if (exchange.plan().nodes.size() > 1) port_.wait_for_view();
+        log_failure(outcome);
+        if (outcome.has_other_nodes()) port_.wait_for_view();
         for (const WorkerPtr& worker : members) wait_again(worker);
     }
 }
 
 // A round that was stopped for another view is in the controller's log.
-void FullRound::log_failure(const Exchange& exchange, const base::Error& error) const {
-    if (error.kind == ErrorKind::aborted || exchange.plan().nodes.size() <= 1) return;
+void FullRound::log_failure(const ExchangeOutcome& outcome) const {
+    if (outcome.error().kind == ErrorKind::aborted || !outcome.has_other_nodes()) return;
     base::log_event(base::events::kRoundRedone,
                     {{"job", job_.options.name},
                      {"round", sequence_.completed()},
-                     {"nodes", job_.services.peers.names(exchange.plan().nodes)},
-                     {"reason", error.message}});
+                     {"nodes", job_.services.peers.names(outcome.plan->nodes)},
+                     {"reason", outcome.error().message}});
 }
 
 void FullRound::wait_again(const WorkerPtr& worker) {
@@ -233,21 +230,20 @@ void FullRound::wait_again(const WorkerPtr& worker) {
 
 // The round would find no memory again if it were redone with these calls. Other nodes may have its
 // result, or redo it with the next calls here: the next view says which.
-void FullRound::end_without_memory(const Exchange& exchange, const Workers& members,
-                                   const base::Error& error) {
-    if (exchange.plan().nodes.size() <= 1) return fail(members, error);
-    log_failure(exchange, error);
+void FullRound::end_without_memory(const ExchangeOutcome& outcome, const Workers& members) {
+    if (!outcome.has_other_nodes()) return fail(members, outcome.error());
+    log_failure(outcome);
     port_.wait_for_view();
-    for (const WorkerPtr& worker : members) job_.end_head(worker, failed(error));
+    for (const WorkerPtr& worker : members) job_.end_head(worker, failed(outcome.error()));
 }
 
 // The other nodes have the round behind them, and take part in no other attempt.
-void FullRound::lose(const Exchange& fetch, const Workers& members) {
-    const NodeId donor = fetch.plan().nodes[fetch.plan().root];
+void FullRound::lose(const ExchangePlan& fetch, const Workers& members) {
+    const NodeId donor = fetch.nodes[fetch.root];
     const auto error = base::make_error(
         ErrorKind::unavailable,
         "{} cannot give {}, which this node missed; call pace_broadcast for the current model",
-        job_.services.peers.name(donor), fetch.plan().what);
+        job_.services.peers.name(donor), fetch.what);
     base::log_event(
         base::events::kRoundLost,
         {{"job", job_.options.name}, {"round", sequence_.completed()}, {"reason", error.message}});

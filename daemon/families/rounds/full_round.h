@@ -57,16 +57,15 @@ class FullRound {
     using Workers = std::vector<WorkerPtr>;
 
     void run(Exchange::Plan plan, const Workers& members);
-    void ended(Exchange& exchange, const Workers& members, const base::Result<>& result);
-    void commit(const Exchange& exchange, const Workers& members);
-    Ending ending_of(const Worker& worker, const Exchange& exchange, uint64_t round,
+    void ended(ExchangeOutcome& outcome, const Workers& members);
+    void commit(const ExchangeOutcome& outcome, const Workers& members);
+    Ending ending_of(const Worker& worker, const ExchangeOutcome& outcome, uint64_t round,
                      const std::shared_ptr<MemberList>& members, uint64_t now_ns) const;
-    void failed_with(Exchange& exchange, const Workers& members, const base::Error& error);
-    void log_failure(const Exchange& exchange, const base::Error& error) const;
-    void lose(const Exchange& fetch, const Workers& members);
+    void failed_with(const ExchangeOutcome& outcome, const Workers& members);
+    void log_failure(const ExchangeOutcome& outcome) const;
+    void lose(const ExchangePlan& fetch, const Workers& members);
     void fail(const Workers& members, const base::Error& error);
-    void end_without_memory(const Exchange& exchange, const Workers& members,
-                            const base::Error& error);
+    void end_without_memory(const ExchangeOutcome& outcome, const Workers& members);
     void end_without_result(const Workers& members, const base::Error& error);
 
     JobState& job_;

@@ -31,24 +31,22 @@ void LastResult::lose_lent() {
     if (std::exchange(lent_, false)) drop();
 }
 
-void LastResult::keep(Exchange& exchange, const Result<>& result) {
-    Scratch memory = exchange.take_scratch();
-    if (result && exchange.plan().nodes.size() > 1) {
-        keep(exchange.result_bytes(), exchange.plan().check);
-        if (exchange.plan().kind != Exchange::Kind::fetch) {
-            std::vector<std::byte> hidden = exchange.take_hidden();
-            const size_t size = hidden.size();
-            const auto kept = base::released(std::move(hidden), size);
-            hide(exchange.entries(), *kept, kept);
+void LastResult::keep(ExchangeOutcome& outcome) {
+    if (outcome && outcome.has_other_nodes()) {
+        keep(outcome.plan->layout.bytes(), outcome.plan->check);
+        if (!outcome.is_fetch()) {
+            const size_t size = outcome.hidden.size();
+            const auto kept = base::released(std::move(outcome.hidden), size);
+            hide(outcome.entries, *kept, kept);
         }
-        on_device_ = exchange.take_device_result();
-        unmet_ = exchange.plan().nodes;
+        on_device_ = std::move(outcome.on_device);
+        unmet_ = outcome.plan->nodes;
         std::erase(unmet_, job_.services.self);
         // A barrier has no result, and leaves the memory to the next round.
-        if (bytes_ != 0) memory_ = std::move(memory);
+        if (bytes_ != 0) memory_ = std::move(outcome.scratch);
     } else if (lent_) {
-        memory_ = std::move(memory);
-        if (exchange.scratch_touched()) drop();
+        memory_ = std::move(outcome.scratch);
+        if (outcome.scratch_touched) drop();
     }
     lent_ = false;
 }
@@ -174,10 +172,15 @@ void LastResult::copy_here(const std::shared_ptr<Scratch>& copy, const Came& cam
 // The copy's memory is pinned first, off the loop: to memory that is not pinned, the driver would
 // copy while the loop waits.
 void LastResult::copy_from_gpu(const std::shared_ptr<Scratch>& copy, const Came& came) {
+    const auto pinned = std::make_shared<Result<>>();
     job_.services.pool.submit(
-        1, 1, [copy, result = on_device_](size_t, size_t) { (void)copy->pin(result->device()); },
+        1, 1,
+        [copy, pinned, result = on_device_](size_t, size_t) {
+            *pinned = copy->pin(result->device());
+        },
         job_.services.loop.poster(),
-        [copy, bytes = bytes_, result = on_device_, came] {
+        [copy, pinned, bytes = bytes_, result = on_device_, came] {
+            if (!*pinned) return came(*pinned);
             result->bring({copy->data(), bytes}, came);
         },
         kernels::WorkerPool::Pieces::slow);

@@ -31,7 +31,7 @@ class LastResult {
     // That exchange has not begun, and the memory is lost.
     void lose_lent();
     // That exchange has ended. Keeps its result, if it has one that others may lack.
-    void keep(Exchange& exchange, const base::Result<>& result);
+    void keep(ExchangeOutcome& outcome);
     // The round that is about to end has a result of so many bytes, which put_back() brings.
     void keep(size_t bytes, uint32_t check);
     // Nobody needs the result any more, and something else forms in the memory.

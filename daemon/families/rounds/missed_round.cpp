@@ -95,12 +95,12 @@ void MissedRound::log_hidden_too_large(NodeId donor, uint64_t size) const {
 // ---------------------------------------------------------------------------------- partial rounds
 
 void MissedRound::run(Exchange::Plan plan, Scratch memory, Fetched fetched) {
-    auto exchange = Exchange::start(job_.services, std::move(plan), std::move(memory),
-                                    job_.scope.bind([this, fetched = std::move(fetched)](
-                                                        Exchange& done, const Result<>& result) {
-                                        exchange_.reset();
-                                        fetched(result, done.take_scratch());
-                                    }));
+    auto exchange = Exchange::start(
+        job_.services, std::move(plan), std::move(memory),
+        job_.scope.bind([this, fetched = std::move(fetched)](ExchangeOutcome& outcome) {
+            exchange_.reset();
+            fetched(outcome.result, std::move(outcome.scratch));
+        }));
     if (!exchange->ended()) exchange_ = std::move(exchange);
 }
 

@@ -38,9 +38,10 @@ bool Rounds::withdraw(const Worker& worker) {
 
 bool Rounds::suspend(const Worker& worker) {
     // The worker's gradients are forgotten with the worker: one that a failed round had taken, and
-    // one that no round has yet.
-    const bool goes_on = worker.state == Worker::State::waiting && !withdraw(worker) &&
-                         is_exchanging() && !partial_->rounds().stores(worker.rank);
+    // one that no round has yet. A call of another verb is in no round while it waits.
+    const bool has_given = worker.state == Worker::State::waiting &&
+                           worker.head().verb == Verb::reduce && !withdraw(worker);
+    const bool goes_on = has_given && is_exchanging() && !partial_->rounds().stores(worker.rank);
     departed(worker);
     return goes_on;
 }
@@ -183,7 +184,7 @@ void Rounds::send_prepared() {
     for (const auto& [rank, worker] : job_.workers)
         if (!worker->can_give_model()) prepared.without_model.push_back(rank);
     prepared.server = job_.port->server_report();
-    job_.services.control->send(prepared);
+    job_.services.control.send(prepared);
 }
 
 // No round has the requests of workers that were suspended in the midst of one any more, and the

@@ -78,13 +78,18 @@ class Sequence {
     }
     // The epoch of the view that was committed last, once; 0: none.
     uint64_t leave_view() { return std::exchange(view_epoch_, 0); }
-    // This node was excluded: nothing of the old view holds.
+    // This node was excluded, or the controller is another one: nothing of the old view holds, and
+    // its epoch may be that of a later view.
     void invalidate() {
         preparing_ = 0;
         everyone_ = false;
+        waits_in_ = kNoEpoch;
+        round_view_ = {};
     }
 
   private:
+    static constexpr uint64_t kNoEpoch = ~uint64_t{0};
+
     const View& view_;
     View round_view_;
     uint64_t completed_ = 0;

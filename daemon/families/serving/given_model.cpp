@@ -100,7 +100,7 @@ void GivenModel::assign(uint64_t round) {
 
 void GivenModel::tell_again() const {
     if (!assigning_) return;
-    job_.services.control->send(control::ServerAssigned{job_.id, host_.generation(), *assigning_});
+    job_.services.control.send(control::ServerAssigned{job_.id, host_.generation(), *assigning_});
 }
 
 void GivenModel::assigned(uint64_t round) {

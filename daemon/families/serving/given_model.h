@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/families/serving/server_mail.h"
-#include "daemon/families/serving/shard_host.h"
+#include "daemon/families/serving/shards/server_mail.h"
+#include "daemon/families/serving/shards/shard_host.h"
 #include "daemon/members/job_state.h"
 
 namespace pace::daemon {

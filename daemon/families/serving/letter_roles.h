@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "daemon/families/serving/shard_host.h"
+#include "daemon/families/serving/shards/shard_host.h"
 #include "daemon/members/job_state.h"
 #include "daemon/server/letter.h"
 

@@ -209,8 +209,7 @@ std::vector<NodeId> ModelLetters::look_for_late(base::TimePoint now) {
         moving = moving || overdue.moving;
         if (overdue.moving || overdue.silent < job_.services.options.answer_wait) continue;
         // That node may say that it is cut from this one. Then this node's word counts, too.
-        if (!job_.wants_view)
-            job_.services.control->send(control::Stalled{job_.id, {overdue.node}});
+        if (!job_.wants_view) job_.services.control.send(control::Stalled{job_.id, {overdue.node}});
         want_view(job_.services.peers.name(overdue.node) + " does not answer", overdue.silent);
     }
     if (!host_.awaited_round() || moving) {

@@ -11,9 +11,9 @@
 #include "daemon/families/serving/letter_roles.h"
 #include "daemon/families/serving/pulls.h"
 #include "daemon/families/serving/pushes.h"
-#include "daemon/families/serving/saving.h"
-#include "daemon/families/serving/server_mail.h"
-#include "daemon/families/serving/shard_host.h"
+#include "daemon/families/serving/shards/saving.h"
+#include "daemon/families/serving/shards/server_mail.h"
+#include "daemon/families/serving/shards/shard_host.h"
 #include "daemon/kernels/strand.h"
 #include "daemon/members/job_state.h"
 

@@ -190,7 +190,7 @@ void PullCalls::pulled(const WorkerPtr& worker, uint64_t position, uint64_t slow
 void PullCalls::withdraw(const WorkerPtr& worker) {
     if (pulls_.is_writing(worker->rank)) return;
     if (pulls_.asks(worker->rank)) {
-        job_.services.control->send(control::Withdraw{job_.id, worker->rank});
+        job_.services.control.send(control::Withdraw{job_.id, worker->rank});
         return;
     }
     // There is no view yet.
@@ -246,7 +246,7 @@ std::string PullCalls::awaited(const Worker& worker) const {
         return "its own pushes, which wait for " + queue_.awaited_by_updates(worker.rank);
     if (std::string slow = slow_workers(joins(worker) ? 0 : request.iteration); !slow.empty())
         return slow;
-    if (!job_.services.control->attached()) return kNoController;
+    if (!job_.services.control.attached()) return kNoController;
     std::set<NodeId> places(host_.places().begin(), host_.places().end());
     places.erase(job_.services.self);
     if (places.empty()) return "the model, which is kept on this node";

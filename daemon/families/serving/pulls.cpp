@@ -49,8 +49,8 @@ void Pulls::forget(control::Rank rank) {
 }
 
 void Pulls::tell(control::Rank rank, const Pull& pull) const {
-    job_.services.control->send(control::ServerAsked{job_.id, host_.generation(), rank, pull.clock,
-                                                     pull.own, pull.first, pull.count});
+    job_.services.control.send(control::ServerAsked{job_.id, host_.generation(), rank, pull.clock,
+                                                    pull.own, pull.first, pull.count});
 }
 
 void Pulls::ask_again() {

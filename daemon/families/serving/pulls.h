@@ -10,7 +10,7 @@
 
 #include "base/loop/scope.h"
 #include "daemon/families/serving/pull.h"
-#include "daemon/families/serving/shard_host.h"
+#include "daemon/families/serving/shards/shard_host.h"
 #include "daemon/kernels/aside.h"
 #include "daemon/members/job_state.h"
 

@@ -218,7 +218,7 @@ void Pushes::tell_held(control::Rank rank) const {
 }
 
 void Pushes::tell(control::Rank rank, uint64_t clock) const {
-    job_.services.control->send(control::ServerStored{job_.id, host_.generation(), rank, clock});
+    job_.services.control.send(control::ServerStored{job_.id, host_.generation(), rank, clock});
 }
 
 void Pushes::held(uint32_t shard, control::Rank rank, uint64_t clock, uint64_t number) {

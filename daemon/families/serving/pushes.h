@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/families/serving/server_mail.h"
-#include "daemon/families/serving/shard_host.h"
+#include "daemon/families/serving/shards/server_mail.h"
+#include "daemon/families/serving/shards/shard_host.h"
 #include "daemon/kernels/strand.h"
 #include "daemon/members/job_state.h"
 #include "daemon/server/small_entries.h"

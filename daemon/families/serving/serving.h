@@ -15,7 +15,7 @@
 #include "daemon/families/serving/given_model.h"
 #include "daemon/families/serving/model_letters.h"
 #include "daemon/families/serving/pull_calls.h"
-#include "daemon/families/serving/saving.h"
+#include "daemon/families/serving/shards/saving.h"
 
 namespace pace::daemon {
 

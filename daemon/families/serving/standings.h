@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "daemon/families/serving/shard_host.h"
+#include "daemon/families/serving/shards/shard_host.h"
 #include "daemon/members/job_state.h"
 
 namespace pace::daemon {

@@ -1,4 +1,5 @@
 #include "daemon/families/vetting/vetting.h"
+#include "daemon/control/absent_controller.h"
 
 #include <cmath>
 #include <limits>
@@ -6,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/gpu/gpu_groups.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
 
@@ -64,8 +66,11 @@ class VettingTest : public testing::Test {
     kernels::WorkerPool pool_{2};
     Counters counters_;
     base::BackgroundThread disk_;
-    std::unique_ptr<Services> services_ = std::make_unique<Services>(
-        *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
+    AbsentController controller_;
+    GpuGroups gpu_groups_{*loop_, 0};
+    std::unique_ptr<Services> services_ =
+        std::make_unique<Services>(*loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{},
+                                   disk_, controller_, gpu_groups_);
     WorkerPtr worker_ = std::make_shared<Worker>();
     std::optional<DType> half_;
     std::string told_;

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/control/absent_controller.h"
+#include "daemon/gpu/gpu_groups.h"
 #include "daemon/jobs/job.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
@@ -35,8 +36,12 @@ class JobFixture : public ::testing::Test {
     static constexpr NodeId kSelf = 1;
     static constexpr NodeId kOther = 2;
 
-    JobFixture() {
-        services_.control = &controller_;
+    // Without `controller`, there is none.
+    explicit JobFixture(Controller* controller = nullptr)
+        : own_services_(std::make_unique<Services>(
+              *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_,
+              controller ? *controller : controller_, gpu_groups_)),
+          services_(*own_services_) {
         services_.self = kSelf;
         loop_->add_poller(transport_.get());
     }
@@ -107,10 +112,10 @@ class JobFixture : public ::testing::Test {
     kernels::WorkerPool pool_{0};
     Counters counters_;
     base::BackgroundThread disk_;
-    const std::unique_ptr<Services> own_services_ = std::make_unique<Services>(
-        *loop_, *transport_, peers_, pool_, counters_, ExchangeOptions{}, disk_);
-    Services& services_ = *own_services_;
     AbsentController controller_;
+    GpuGroups gpu_groups_{*loop_, 0};
+    const std::unique_ptr<Services> own_services_;
+    Services& services_;
     TestPort port_;
     uint64_t requests_ = 0;
 };

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/control/absent_controller.h"
+#include "daemon/gpu/gpu_groups.h"
 #include "daemon/jobs/tests/job_fixture.h"
 
 namespace pace::daemon {
@@ -12,11 +14,15 @@ namespace pace::daemon {
 // The other node takes no messages before listen() is called.
 class WithOtherNode : public JobFixture {
   protected:
-    WithOtherNode() {
+    explicit WithOtherNode(Controller* controller = nullptr, Controller* others = nullptr)
+        : JobFixture(controller),
+          own_other_services_(std::make_unique<Services>(
+              *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_,
+              others ? *others : other_controller_, other_gpu_groups_)),
+          other_services_(*own_other_services_) {
         (void)peers_.know(kOther, "other", other_transport_->address());
         (void)other_peers_.know(kSelf, "self", transport_->address());
         other_services_.self = kOther;
-        other_services_.control = &other_controller_;
     }
     ~WithOtherNode() override {
         if (listens_) loop_->remove_poller(other_transport_.get());
@@ -28,10 +34,10 @@ class WithOtherNode : public JobFixture {
 
     std::unique_ptr<transports::MemoryTransport> other_transport_ = network_.create();
     Peers other_peers_{*other_transport_};
-    const std::unique_ptr<Services> own_other_services_ = std::make_unique<Services>(
-        *loop_, *other_transport_, other_peers_, pool_, counters_, ExchangeOptions{}, disk_);
-    Services& other_services_ = *own_other_services_;
     AbsentController other_controller_;
+    GpuGroups other_gpu_groups_{*loop_, 0};
+    const std::unique_ptr<Services> own_other_services_;
+    Services& other_services_;
     TestPort other_port_;
 
   private:

@@ -73,6 +73,24 @@ TEST_F(SuspensionInPartialRounds, InTheMidstOfARoundThatEndsWellGivesItsResult) 
     EXPECT_EQ(outcome_of(next), Outcome::stale);
 }
 
+// A controller that has lost its journal first took the successor of a dead worker for one of the
+// job's first. Nobody else knows the view of the round any more, so that the round may never end.
+TEST_F(SuspensionInPartialRounds, InTheMidstOfARoundWithoutTheWorkerAsksForAModel) {
+    job_->remove(worker_);
+    ASSERT_TRUE(job_->rounds().is_exchanging());
+    const WorkerPtr successor = new_worker(kOurs);
+    successor->newcomer = true;
+    job_->add(successor);
+    Request broadcast = request(Verb::broadcast, buffer_of(kBufferElements, 4), 0);
+    const uint64_t id = broadcast.id;
+    job_->submit(successor, std::move(broadcast));
+    job_->resumed(successor, false);
+    ASSERT_EQ(successor->state, Worker::State::waiting);
+    job_->suspend(kOurs, "it joined while the job was under way");
+    EXPECT_FALSE(port_.ended(id));
+    EXPECT_EQ(successor->state, Worker::State::adopting);
+}
+
 // ------------------------------------------------------------------------------------------ groups
 
 class SuspensionInGroups : public TwoNodes {

@@ -8,7 +8,7 @@
 
 #include "daemon/exchange/giving.h"
 #include "daemon/exchange/taking.h"
-#include "daemon/families/serving/server_mail.h"
+#include "daemon/families/serving/shards/server_mail.h"
 #include "daemon/jobs/tests/two_nodes_fixture.h"
 
 namespace pace::daemon {

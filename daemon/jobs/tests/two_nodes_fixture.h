@@ -18,6 +18,7 @@ class TwoNodes : public WithOtherNode {
     static constexpr control::Rank kTheirs = 0;
     static constexpr control::Rank kOurs = 1;
 
+    using WithOtherNode::WithOtherNode;
     ~TwoNodes() override {
         job_.reset();
         other_job_.reset();

@@ -56,7 +56,7 @@ template <typename From, typename To, int kWidthOf, int kPacksOf>
 __global__ void __launch_bounds__(kBlockThreads)
     convert_kernel(const Packing packing, const typename From::Element* __restrict__ in,
                    typename To::Element* __restrict__ out) {
-    for_each_share<kWidthOf, kPacksOf>(packing, [&](auto share, uint64_t first) {
+    for_each_share<kWidthOf, kPacksOf>(packing, blockIdx.x, [&](auto share, uint64_t first) {
         using Share = decltype(share);
         Pack<typename From::Element, Share::kWidth> packs[Share::kPacks];
 #pragma unroll

@@ -11,6 +11,7 @@
 namespace pace::kernels::cuda {
 
 int sum(const pace_device_sum* sum, void* stream);
+int sum_segments(const pace_device_sum_segments* sum, void* stream);
 int convert(const pace_device_convert* convert, void* stream);
 size_t top_k_workspace(uint64_t count, uint64_t k);
 int top_k(const pace_device_top_k* top_k, void* stream);

@@ -48,7 +48,7 @@ struct Packing {
     unsigned tail;
     uint64_t packs;
 
-    Packing(uint64_t count, unsigned pack_width, unsigned elements_before_packs)
+    __host__ __device__ Packing(uint64_t count, unsigned pack_width, unsigned elements_before_packs)
         : width(pack_width),
           head(
               static_cast<unsigned>(count < elements_before_packs ? count : elements_before_packs)),
@@ -72,17 +72,18 @@ struct Share {
     static constexpr int kStep = static_cast<int>(kBlockThreads) * kWidth;  // in elements
 };
 
-// Calls body(Share, first element) for this thread's elements. kWidth equals packing.width.
+// Calls body(Share, first element) for this thread's elements, in block `block` of those that the
+// packing needs. kWidth equals packing.width.
 template <int kWidth, int kPacks, typename Body>
-__device__ void for_each_share(const Packing& packing, Body body) {
-    const uint64_t first = uint64_t{blockIdx.x} * (kBlockThreads * kPacks) + threadIdx.x;
+__device__ void for_each_share(const Packing& packing, unsigned block, Body body) {
+    const uint64_t first = uint64_t{block} * (kBlockThreads * kPacks) + threadIdx.x;
     if (first + (kPacks - 1) * kBlockThreads < packing.packs) {
         body(Share<kWidth, kPacks>(), packing.head + first * kWidth);
     } else {
         for (uint64_t pack = first; pack < packing.packs; pack += kBlockThreads)
             body(Share<kWidth, 1>(), packing.head + pack * kWidth);
     }
-    if (blockIdx.x == 0 && threadIdx.x < packing.head + packing.tail) {
+    if (block == 0 && threadIdx.x < packing.head + packing.tail) {
         const uint64_t behind_packs = packing.packs * kWidth;
         body(Share<1, 1>(), threadIdx.x + (threadIdx.x < packing.head ? 0 : behind_packs));
     }

@@ -48,6 +48,7 @@ constexpr pace_device_plugin_table kTable = {
     check,
     error_text,
     sum,
+    sum_segments,
     convert,
     top_k_workspace,
     top_k,

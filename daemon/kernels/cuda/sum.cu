@@ -1,11 +1,8 @@
 // sum: the weighted sum of up to 32 buffers into up to 32, in one pass over memory.
-//
-// The arithmetic is that of daemon/kernels/reduce.h. A weight of exactly 1 is multiplied as well.
-// This multiplication changes no bit, and costs no time in a kernel that waits for memory.
 #include "daemon/kernels/cuda/element.cuh"
 #include "daemon/kernels/cuda/operations.h"
 #include "daemon/kernels/cuda/pack.cuh"
-#include "daemon/kernels/headroom.h"
+#include "daemon/kernels/cuda/sum.cuh"
 #include "protocol/types.h"
 
 namespace pace::kernels::cuda {
@@ -13,66 +10,20 @@ namespace pace::kernels::cuda {
 namespace sum_parts {
 
 template <typename Type>
-struct Sum {
+struct Sum : Factors<Type> {
     using Element = typename Type::Element;
-    using Accumulator = typename Type::Accumulator;
     Packing packing;
     unsigned input_count;
     unsigned output_count;
-    Accumulator scale;
-    Accumulator weights[PACE_DEVICE_MEMBERS_MAX];
     const Element* inputs[PACE_DEVICE_MEMBERS_MAX];
     Element* outputs[PACE_DEVICE_MEMBERS_MAX];
 };
 
-// Returns the number of packs that a thread loads before it uses the first. `inputs` is the number
-// of inputs, and 0 means any number. With few inputs more packs are in flight. With many inputs the
-// registers would not suffice.
-constexpr int packs_of(int inputs) {
-    return inputs > 0 && inputs <= 4 ? 4 : 2;
-}
-// The number of packs if a pack is one element.
-constexpr int kPacksAlone = 4;
-
-// A thread reads its elements of all inputs before it writes them to any output, so that an output
-// may be an input. The compiler must not assume otherwise: no __restrict__ here.
-template <int kInputs, typename Type, typename Shape>
-__device__ void sum_share(const Sum<Type>& sum, Shape, uint64_t first) {
-    using Accumulator = typename Type::Accumulator;
-    constexpr int kWidth = Shape::kWidth;
-    constexpr int kPacks = Shape::kPacks;
-    const unsigned inputs = kInputs > 0 ? kInputs : sum.input_count;
-    Accumulator sums[kPacks][kWidth];
-#pragma unroll(kInputs > 0 ? kInputs : 1)
-    for (unsigned k = 0; k < inputs; ++k) {
-        Pack<typename Type::Element, kWidth> packs[kPacks];
-#pragma unroll
-        for (int p = 0; p < kPacks; ++p)
-            packs[p] = load_pack<kWidth>(sum.inputs[k] + first + p * Shape::kStep);
-#pragma unroll
-        for (int p = 0; p < kPacks; ++p)
-#pragma unroll
-            for (int i = 0; i < kWidth; ++i) {
-                const Accumulator term = product(Type::widen(packs[p].at[i]), sum.weights[k]);
-                sums[p][i] = k == 0 ? term : total(sums[p][i], term);
-            }
-    }
-    Pack<typename Type::Element, kWidth> rounded[kPacks];
-#pragma unroll
-    for (int p = 0; p < kPacks; ++p)
-#pragma unroll
-        for (int i = 0; i < kWidth; ++i)
-            rounded[p].at[i] = Type::round(product(sums[p][i], sum.scale));
-    for (unsigned j = 0; j < sum.output_count; ++j)
-#pragma unroll
-        for (int p = 0; p < kPacks; ++p)
-            store_pack<kWidth>(sum.outputs[j] + first + p * Shape::kStep, rounded[p]);
-}
-
 template <typename Type, int kInputs, int kWidth, int kPacks>
 __global__ void __launch_bounds__(kBlockThreads) sum_kernel(const __grid_constant__ Sum<Type> sum) {
-    for_each_share<kWidth, kPacks>(
-        sum.packing, [&](auto share, uint64_t first) { sum_share<kInputs>(sum, share, first); });
+    for_each_share<kWidth, kPacks>(sum.packing, blockIdx.x, [&](auto share, uint64_t first) {
+        sum_share<kInputs, Type>(sum, share, first);
+    });
 }
 
 template <typename Type, int kInputs>
@@ -126,19 +77,14 @@ Packing packing_of(const pace_device_sum& sum, unsigned size) {
 template <typename Type>
 void sum_type(const pace_device_sum& from, Queue& queue) {
     using Element = typename Type::Element;
-    using Accumulator = typename Type::Accumulator;
-    const double room = headroom(from.input_count, from.scale);
-    Sum<Type> sum{packing_of(from, sizeof(Element)),
+    Sum<Type> sum{factors_of<Type>(from),
+                  packing_of(from, sizeof(Element)),
                   from.input_count,
                   from.output_count,
-                  static_cast<Accumulator>(from.scale / room),
-                  {},
                   {},
                   {}};
-    for (uint32_t k = 0; k < from.input_count; ++k) {
-        sum.weights[k] = static_cast<Accumulator>(from.weights[k] * room);
+    for (uint32_t k = 0; k < from.input_count; ++k)
         sum.inputs[k] = static_cast<const Element*>(from.inputs[k]);
-    }
     for (uint32_t j = 0; j < from.output_count; ++j)
         sum.outputs[j] = static_cast<Element*>(from.outputs[j]);
     queue_sum(sum, queue);
@@ -192,7 +138,5 @@ int sum(const pace_device_sum* sum, void* stream) {
     }
     return queue.error();
 }
-
-// All kernels are compiled for the same architectures, so checking one is enough.
 
 }  // namespace pace::kernels::cuda

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "daemon/collectives/tests/test_cluster.h"
-#include "daemon/partial/activation.h"
+#include "daemon/partial/agreement/activation.h"
 
 namespace pace::partial {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/collectives/tests/test_cluster.h"
-#include "daemon/partial/agreement.h"
+#include "daemon/partial/agreement/agreement.h"
 #include "daemon/partial/tests/test_round.h"
 
 namespace pace::partial {

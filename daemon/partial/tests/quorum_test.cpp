@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/partial/quorum.h"
+#include "daemon/partial/agreement/quorum.h"
 
 namespace pace::partial {
 namespace {

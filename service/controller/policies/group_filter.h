@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "service/controller/policies/signal_queue.h"
-#include "service/controller/policies/sync_graph.h"
+#include "service/controller/policies/sync_graph/sync_graph.h"
 
 namespace pace::controller {
 

@@ -33,7 +33,7 @@
 
 #include "service/controller/policies/group_wait.h"
 #include "service/controller/policies/policy.h"
-#include "service/controller/policies/sync_graph.h"
+#include "service/controller/policies/sync_graph/sync_graph.h"
 
 namespace pace::controller {
 

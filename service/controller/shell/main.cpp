@@ -17,7 +17,7 @@
 #include "service/controller/shell/service_manager.h"
 #include "service/controller/shell/settings/controller_settings.h"
 #include "service/controller/web/web.h"
-#include "service/http/serve.h"
+#include "service/http/server/serve.h"
 #include "settings/log_level.h"
 #include "settings/settings.h"
 

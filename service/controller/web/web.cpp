@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "service/controller/web/routes.h"
-#include "service/http/health.h"
+#include "service/http/server/health.h"
 #include "service/metrics/process_metrics.h"
 
 namespace pace::controller {

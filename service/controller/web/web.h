@@ -8,7 +8,7 @@
 #include "service/controller/shell/controller_server.h"
 #include "service/controller/web/console.h"
 #include "service/http/options.h"
-#include "service/http/server.h"
+#include "service/http/server/server.h"
 #include "service/metrics/page.h"
 
 namespace pace::controller {

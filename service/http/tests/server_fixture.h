@@ -24,7 +24,7 @@
 #include "base/loop/event_loop.h"
 #include "base/loop/scope.h"
 #include "base/unique_fd.h"
-#include "service/http/server.h"
+#include "service/http/server/server.h"
 
 namespace pace::http {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "service/http/server.h"
+#include "service/http/server/server.h"
 #include "service/http/tests/server_fixture.h"
 
 namespace pace::http {

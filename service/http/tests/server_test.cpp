@@ -1,5 +1,5 @@
 // Tests what well-behaved clients get.
-#include "service/http/server.h"
+#include "service/http/server/server.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "service/http/aside.h"
 #include "service/http/gate.h"
-#include "service/http/health.h"
+#include "service/http/server/aside.h"
+#include "service/http/server/health.h"
 #include "service/http/tests/server_fixture.h"
 
 namespace pace::http {

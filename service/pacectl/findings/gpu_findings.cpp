@@ -45,6 +45,14 @@ void judge_gpus(const Facts& facts, Findings& ret_findings) {
     }
     for (const Json& gpu : list(gpus, "devices")) {
         ret_findings.push_back(judge_gpu(gpu));
+        if (text(gpu, "streams_by", "words") == "events")
+            ret_findings.push_back(
+                {Verdict::warn, kSubject,
+                 fmt::format("{} orders the streams of trainers by events, which fail between "
+                             "containers with a /dev/shm or process numbers of their own, and may "
+                             "hold a stream when a process dies",
+                             text(gpu, "id")),
+                 "install a driver of CUDA 11.7 or later"});
         const Json& peers = list(gpu, "peers");
         if (!peers.empty())
             ret_findings.push_back(

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cluster/harness/loop_fixture.h"
 #include "tests/cluster/trainers/gpu_fixture.h"
 
 namespace pace::cluster {
@@ -197,6 +198,20 @@ TEST_F(GpuGroupsTest, OneGpuOfSeveralNodesAndBuffersOnAHostGoByTheHosts) {
     EXPECT_EQ(among_gpus(cluster, 1), 0);
 }
 
+// NCCL would refuse them, and be asked again and again.
+TEST_F(GpuGroupsTest, InstancesOfOneGpuGoByTheHostsAndNcclIsNotAsked) {
+#ifndef PACE_SIMULATED_GPU_FOLDER
+    GTEST_SKIP() << "the machine's GPUs would have to be instances of one";
+#endif
+    setenv("PACE_SIMULATED_GPU_INSTANCES", "1", 1);
+    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+    unsetenv("PACE_SIMULATED_GPU_INSTANCES");
+    GpuWorkers workers = open(cluster, {}, {{0, 0}, {1, 1}});
+    for (int round = 0; round < 5; ++round) sum(workers, round, cluster);
+    EXPECT_EQ(among_gpus(cluster, 0), 0);
+    EXPECT_EQ(cluster.logs().find("go by way of the hosts"), std::string::npos) << cluster.logs();
+}
+
 TEST_F(GpuGroupsTest, WithoutNcclTheySayWhyAndGoByTheHosts) {
     std::vector<std::string> off = flags();
     off.insert(off.end(), {"--nccl", "off"});
@@ -237,6 +252,20 @@ TEST_F(GpuGroupsTest, WhatNcclFailsWithIsSaidAndSummedByTheHosts) {
             << logs;
     }
     unsetenv("PACE_SIMULATED_NCCL_FAIL");
+}
+
+// NCCL opens a port for the id of a communicator, and the driver finds scratch: both take long.
+TEST_F(GpuGroupsTest, ASlowNcclAndDriverStopNoLoop) {
+    setenv("PACE_SIMULATED_NCCL_SLOW", "ncclGetUniqueId:300000", 1);
+    setenv("PACE_SIMULATED_GPU_SLOW", "cuMemCreate:300000", 1);
+    for (const At& second : {At{0, 1}, At{1, 1}}) {
+        Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+        GpuWorkers workers = open(cluster, {}, {{0, 0}, second});
+        EXPECT_TRUE(sums_until_among_gpus(workers, cluster, 0)) << cluster.logs();
+        expect_calm(cluster, 2);
+    }
+    unsetenv("PACE_SIMULATED_NCCL_SLOW");
+    unsetenv("PACE_SIMULATED_GPU_SLOW");
 }
 
 // The number of a communicator is of no use if the other node's library does not accept it.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -90,19 +91,6 @@ TEST_F(Gpu, ResultsElsewhereThanWhatIsGivenAreRefused) {
               std::string::npos)
         << worker.error().message;
 }
-
-// DLManagedTensor, as the specification of DLPack has it.
-struct Tensor {
-    void* data;
-    pace_device device;
-    int32_t ndim;
-    uint32_t dtype;
-    int64_t* shape;
-    int64_t* strides;
-    uint64_t byte_offset;
-    void* manager;
-    void (*deleter)(Tensor*);
-};
 
 // A framework keeps its tensors, whatever becomes of the session.
 TEST_F(Gpu, TensorsOutliveTheirBufferAndSession) {
@@ -214,6 +202,46 @@ TEST_F(Gpu, LargeSumsAmongNodesAreCopiedWhileTheyTravel) {
                   before + 2 * (static_cast<float>(kMany - 1) + static_cast<float>(round)));
     }
     EXPECT_EQ(number_in(cluster.pacectl(0, {"daemon", "--json"}), "sums_in_pieces"), 4);
+}
+
+// Returns the bytes of the host's memory that are there of a daemon's buffers and twins.
+size_t bytes_of_twins(const Process& daemon) {
+    std::ifstream maps("/proc/" + std::to_string(daemon.pid()) + "/smaps");
+    size_t bytes = 0;
+    bool is_buffer = false;
+    for (std::string line; std::getline(maps, line);) {
+        const bool is_mapping =
+            line.find('-') != std::string::npos && line.find(" kB") == std::string::npos;
+        if (is_mapping) is_buffer = line.find("/memfd:pace-buffer") != std::string::npos;
+        if (is_buffer && line.starts_with("Rss:")) bytes += std::stoul(line.substr(4)) << 10U;
+    }
+    return bytes;
+}
+
+// Sums on one GPU never need the twins of buffers on the host. Sums by way of the hosts do.
+TEST_F(Gpu, TwinsTakeMemoryWhenTheyAreNeeded) {
+    constexpr uint64_t kCount = uint64_t{5} << 20U;
+    Cluster cluster({.nodes = 2, .daemon_flags = flags()});
+    const auto sum = [&](const std::vector<size_t>& nodes, const std::string& job) {
+        GpuWorkers workers = open_gpu_workers(cluster, {.job = job}, nodes, kCount);
+        std::vector<pace_request> requests(2);
+        for (size_t rank = 0; rank < 2; ++rank) {
+            workers[rank]->fill(0, std::vector<float>(kCount, static_cast<float>(rank + 1)));
+            ASSERT_EQ(workers[rank]->reduce(requests[rank]), PACE_OK);
+        }
+        for (size_t rank = 0; rank < 2; ++rank) {
+            ASSERT_EQ(workers[rank]->wait(requests[rank]), PACE_OK)
+                << workers[rank]->error().message << cluster.logs();
+            EXPECT_EQ(workers[rank]->values(0), std::vector<float>(kCount, 3));
+        }
+        const size_t there = bytes_of_twins(cluster.daemon(0));
+        if (nodes[1] == 0)
+            EXPECT_LT(there, kCount);
+        else
+            EXPECT_GE(there, kCount * sizeof(float));
+    };
+    sum({0, 0}, "here");
+    sum({0, 1}, "apart");
 }
 
 TEST_F(Gpu, ModelsAreBroadcastAndAveraged) {

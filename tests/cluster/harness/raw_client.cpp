@@ -76,6 +76,38 @@ std::optional<RawClient::Buffer> RawClient::create_buffer(uint64_t count, int ad
                   packet->body<wire::BufferCreated>()->restored()};
 }
 
+bool RawClient::ask_gpu_buffer(const GpuWish& wish) {
+    flatbuffers::FlatBufferBuilder builder;
+    const auto device = builder.CreateVector(wish.device);
+    return send(
+        builder,
+        wire::CreateBufferCreate(builder, wish.request, wire::DType::f32, wish.count,
+                                 wish.adopt >= 0 || wish.block != 0, device, 0, wish.offset, false,
+                                 false, wish.takes_place, wish.block, wish.block_bytes),
+        wish.adopt);
+}
+
+std::optional<RawClient::GpuBuffer> RawClient::create_gpu_buffer(const GpuWish& wish) {
+    if (!ask_gpu_buffer(wish)) return std::nullopt;
+    auto packet = receive();
+    if (!packet) return std::nullopt;
+    const auto* made = packet->body<wire::BufferCreated>();
+    if (made == nullptr) return std::nullopt;
+    GpuBuffer buffer{
+        {}, made->buffer(), made->restored(), made->bytes(), made->block(), made->offset()};
+    if (!packet->fds().empty()) buffer.fd = std::move(packet->fds().front());
+    return buffer;
+}
+
+bool RawClient::ask_free(uint32_t index, bool keeps_place) {
+    flatbuffers::FlatBufferBuilder builder;
+    return send(builder, wire::CreateBufferFree(builder, 5, index, keeps_place));
+}
+
+bool RawClient::free_buffer(uint32_t index, bool keeps_place) {
+    return ask_free(index, keeps_place) && receive().has_value();
+}
+
 bool RawClient::ask_document() {
     flatbuffers::FlatBufferBuilder builder;
     return send(builder, wire::CreateQueryDirect(builder, 3, "daemon"));

@@ -36,6 +36,34 @@ class RawClient {
     // Returns nothing if the daemon refuses.
     std::optional<Buffer> create_buffer(uint64_t count, int adopt = -1);
 
+    // What a client asks for on a GPU, and what it is told.
+    struct GpuWish {
+        uint64_t request = 4;
+        std::vector<uint8_t> device;  // the bytes of its number
+        uint64_t count = 1;
+        bool takes_place = false;
+        int adopt = -1;
+        uint64_t block = 0;
+        uint64_t block_bytes = 0;
+        uint64_t offset = 0;
+    };
+    struct GpuBuffer {
+        base::UniqueFd fd;
+        uint32_t index = 0;
+        bool restored = false;
+        uint64_t bytes = 0;
+        uint64_t block = 0;
+        uint64_t offset = 0;
+    };
+    std::optional<GpuBuffer> create_gpu_buffer(const GpuWish& wish);
+    bool free_buffer(uint32_t index, bool keeps_place = false);
+    // Only ask, so that several requests are under way. Each then has a number of its own.
+    bool ask_gpu_buffer(const GpuWish& wish);
+    bool ask_free(uint32_t index, bool keeps_place = false);
+    // Returns the next packet. Returns nothing if the packet is a refusal, or the daemon has hung
+    // up.
+    std::optional<client::Packet> receive();
+
     // Asks for the daemon's document, and does not wait. Returns false if the daemon has hung up,
     // or does not read.
     bool ask_document();
@@ -50,9 +78,6 @@ class RawClient {
     explicit RawClient(base::Result<client::Link> link);
     template <typename Body>
     bool send(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Body> body, int fd = -1);
-    // Returns the next packet. Returns nothing if the packet is a refusal, or the daemon has hung
-    // up.
-    std::optional<client::Packet> receive();
 
     std::optional<client::Link> link_;
     std::string refusal_;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -51,6 +52,25 @@ class Gpu : public testing::Test {
     void SetUp() override {
         if (const std::string why = TestGpu::absence(); !why.empty()) GTEST_SKIP() << why;
     }
+};
+
+// Holds a stream at the place where the gate is queued, until the gate is opened.
+class Gate {
+  public:
+    void hold(GpuWorker& worker) {
+        const auto scope = worker.gpu().enter();
+        ASSERT_EQ(TestGpu::driver().launch_host_function(
+                      worker.stream(),
+                      [](void* gate) { static_cast<Gate*>(gate)->open_.wait(false); }, this),
+                  base::cuda::kSuccess);
+    }
+    void open() {
+        open_ = true;
+        open_.notify_all();
+    }
+
+  private:
+    std::atomic<bool> open_ = false;
 };
 
 inline std::vector<float> ramp(size_t count, float first) {

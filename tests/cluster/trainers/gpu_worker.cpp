@@ -1,7 +1,11 @@
 #include "tests/cluster/trainers/gpu_worker.h"
-#include "capi/testing/calls.h"
+
+#include <chrono>
+#include <thread>
 
 #include <gtest/gtest.h>
+
+#include "capi/testing/calls.h"
 
 namespace pace::cluster {
 
@@ -31,6 +35,20 @@ std::string TestGpu::too_few(int wanted) {
     int count = 0;
     (void)driver().device_get_count(&count);
     return count >= wanted ? "" : fmt::format("this needs {} GPUs; there are {}", wanted, count);
+}
+
+PinnedFloats::PinnedFloats(const TestGpu& gpu, size_t count)
+    : gpu_(gpu),
+      count_(count),
+      memory_(base::MappedMemfd::create("test", count * sizeof(float), false).value()) {
+    const ContextScope scope = gpu_.enter();
+    must(TestGpu::driver().mem_host_register(memory_.data(), memory_.size(), kRegisterPortable),
+         "pin memory of the host");
+}
+
+PinnedFloats::~PinnedFloats() {
+    const ContextScope scope = gpu_.enter();
+    must(TestGpu::driver().mem_host_unregister(memory_.data()), "unpin memory of the host");
 }
 
 TestGpu::TestGpu(int ordinal) {
@@ -157,12 +175,44 @@ pace_status GpuWorker::wait(pace_request request, int64_t timeout_ms) {
     return pace_request_wait(session(), request, timeout_ms, nullptr, &info_, &error_);
 }
 
-pace_status GpuWorker::wait_on_stream(pace_request request) {
+pace_status GpuWorker::wait_on_stream(pace_request request, uint32_t flags, int64_t timeout_ms) {
     info_ = PACE_REQUEST_INFO_INIT;
     pace_wait_options how = PACE_WAIT_OPTIONS_INIT;
+    how.flags = flags;
     how.device = on_gpu(ordinal_);
     how.stream = stream_;
-    return pace_request_wait(session(), request, Worker::kPatienceMs, &how, &info_, &error_);
+    return pace_request_wait(session(), request, timeout_ms, &how, &info_, &error_);
+}
+
+pace_status GpuWorker::reduce_one(pace_request& ret_request, size_t index) {
+    pace_reduce_options options = PACE_REDUCE_OPTIONS_INIT;
+    options.op = PACE_OP_SUM;
+    order(options.call);
+    const pace_slice all = PACE_WHOLE(buffers_[index]);
+    return pace_reduce(session(), &all, 1, &options, &ret_request, &error_);
+}
+
+void GpuWorker::copy_out(size_t index, PinnedFloats& to) {
+    const ContextScope scope = gpu_.enter();
+    must(TestGpu::driver().copy_to_host(to.place().data(), address_of(memory_[index].data),
+                                        to.place().size_bytes(), stream_),
+         "copy from the GPU");
+}
+
+bool GpuWorker::stream_comes() {
+    const base::cuda::CudaDriver& driver = TestGpu::driver();
+    const ContextScope scope = gpu_.enter();
+    base::cuda::CUevent event = nullptr;
+    must(driver.event_create(&event, base::cuda::kEventDisableTiming), "make an event");
+    must(driver.event_record(event, stream_), "mark a place in a stream");
+    const Deadline end = soon();
+    base::cuda::CUresult state = base::cuda::kNotReady;
+    while (state == base::cuda::kNotReady && std::chrono::steady_clock::now() < end) {
+        state = driver.event_query(event);
+        std::this_thread::yield();
+    }
+    (void)driver.event_destroy(event);
+    return state == base::cuda::kSuccess;
 }
 
 }  // namespace pace::cluster

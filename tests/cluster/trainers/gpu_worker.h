@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cuda/cuda_driver.h"
+#include "base/memory/memfd.h"
 #include "tests/cluster/harness/cluster.h"
 #include "tests/cluster/harness/worker.h"
 
@@ -39,6 +40,37 @@ class TestGpu {
     base::cuda::CUdevice device_ = 0;
     base::cuda::CUcontext context_ = nullptr;
     std::vector<base::cuda::CUstream> streams_;
+};
+
+// Memory of the host to which a stream copies while its caller goes on. To memory that is not
+// pinned, the driver copies before it returns.
+class PinnedFloats {
+  public:
+    PinnedFloats(const TestGpu& gpu, size_t count);
+    ~PinnedFloats();
+    PinnedFloats(const PinnedFloats&) = delete;
+    PinnedFloats& operator=(const PinnedFloats&) = delete;
+
+    std::span<float> place() { return {reinterpret_cast<float*>(memory_.data()), count_}; }
+    std::vector<float> values() { return {place().begin(), place().end()}; }
+
+  private:
+    const TestGpu& gpu_;
+    size_t count_;
+    base::MappedMemfd memory_;
+};
+
+// DLManagedTensor, as the specification of DLPack has it.
+struct Tensor {
+    void* data;
+    pace_device device;
+    int32_t ndim;
+    uint32_t dtype;
+    int64_t* shape;
+    int64_t* strides;
+    uint64_t byte_offset;
+    void* manager;
+    void (*deleter)(Tensor*);
 };
 
 inline pace_device on_gpu(uint32_t ordinal) {
@@ -87,7 +119,14 @@ class GpuWorker {
     pace_status average(pace_request& ret_request, uint64_t iteration);
     pace_status broadcast(pace_request& ret_request, uint32_t root);
     pace_status wait(pace_request request, int64_t timeout_ms = Worker::kPatienceMs);
-    pace_status wait_on_stream(pace_request request);
+    pace_status wait_on_stream(pace_request request, uint32_t flags = 0,
+                               int64_t timeout_ms = Worker::kPatienceMs);
+    // Begins a sum of one buffer.
+    pace_status reduce_one(pace_request& ret_request, size_t index);
+    // Copies a buffer to this memory when the stream has come to the call. Waits for nothing.
+    void copy_out(size_t index, PinnedFloats& to);
+    // Whether the stream has done all that is queued on it by now, within some seconds.
+    bool stream_comes();
 
   private:
     // Makes the call follow the stream.

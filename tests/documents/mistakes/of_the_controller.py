@@ -7,7 +7,7 @@ import os
 import resource
 
 from .cases import makes
-from .scene import AS_NOBODY, CONTROLLER, NOBODY, Place, THERE
+from .scene import AS_NOBODY, CONTROLLER, NOBODY, Place, THERE, wait_until
 
 SECTION = "The controller and its daemons"
 makes = functools.partial(makes, SECTION)
@@ -236,8 +236,11 @@ def a_journal_of_two_controllers(scene):
 def a_damaged_journal(scene):
     journal = scene.folder / "damaged.journal"
     daemon = scene.start_daemon("--journal", journal)
+    daemon.told(ATTACHED)
     for name in ("first", "second"):
         scene.pacectl(daemon, *create(name))
+    # What is wrong with the last record is taken for a write that was cut short.
+    wait_until(lambda: b"second" in journal.read_bytes(), "the second job in the journal")
     daemon.kill()
     written = journal.read_bytes()
     journal.write_bytes(written.replace(b"first", b"worst"))

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/simulated_gpu/driver/contexts.h"
-#include "tests/simulated_gpu/driver/settings.h"
+#include "tests/simulated_gpu/driver/state/settings.h"
 
 namespace pace::simulated_gpu {
 

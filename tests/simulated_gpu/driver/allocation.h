@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "tests/simulated_gpu/driver/shared_file.h"
+#include "tests/simulated_gpu/driver/state/shared_file.h"
 
 namespace pace::simulated_gpu {
 

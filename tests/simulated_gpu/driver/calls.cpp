@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "tests/simulated_gpu/driver/captures.h"
-#include "tests/simulated_gpu/driver/process.h"
-#include "tests/simulated_gpu/driver/settings.h"
-#include "tests/simulated_gpu/driver/stream.h"
+#include "tests/simulated_gpu/driver/state/process.h"
+#include "tests/simulated_gpu/driver/state/settings.h"
+#include "tests/simulated_gpu/driver/state/stream.h"
 
 namespace pace::simulated_gpu {
 
@@ -38,6 +38,10 @@ bool works_always(Call call) {
 }
 
 }  // namespace
+
+void fail_for_good() {
+    has_failed = true;
+}
 
 CUresult admit(Call call) {
     if (const uint64_t slow_us = settings().slow_us[static_cast<size_t>(call)]; slow_us != 0)

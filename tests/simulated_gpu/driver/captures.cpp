@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/simulated_gpu/driver/stream.h"
+#include "tests/simulated_gpu/driver/state/stream.h"
 #include "tests/simulated_gpu/driver/streams.h"
 
 namespace pace::simulated_gpu {
@@ -48,6 +48,7 @@ int& mode_of_this_thread() {
 // Calls that may need what is captured to have run.
 bool is_unsafe(Call call) {
     switch (call) {
+        case Call::context_synchronize:
         case Call::event_query:
         case Call::event_synchronize:
         case Call::stream_synchronize:

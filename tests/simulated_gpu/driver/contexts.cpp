@@ -8,8 +8,8 @@
 #include "tests/simulated_gpu/driver/events.h"
 #include "tests/simulated_gpu/driver/host_memory.h"
 #include "tests/simulated_gpu/driver/plain_memory.h"
-#include "tests/simulated_gpu/driver/settings.h"
-#include "tests/simulated_gpu/driver/stream.h"
+#include "tests/simulated_gpu/driver/state/settings.h"
+#include "tests/simulated_gpu/driver/state/stream.h"
 #include "tests/simulated_gpu/driver/streams.h"
 
 namespace pace::simulated_gpu {
@@ -40,6 +40,12 @@ thread_local std::array<Context*, kDepthMax> stack;
 thread_local size_t depth = 0;
 
 }  // namespace
+
+CUresult context_synchronize() {
+    const Current current = current_context();
+    if (current) synchronize_streams(*current.context);
+    return current.result;
+}
 
 bool is_device(int ordinal) {
     return ordinal >= 0 && ordinal < settings().devices;

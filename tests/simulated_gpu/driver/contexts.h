@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "tests/simulated_gpu/driver/driver.h"
+#include "tests/simulated_gpu/driver/state/driver.h"
 
 namespace pace::simulated_gpu {
 

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "tests/simulated_gpu/driver/contexts.h"
-#include "tests/simulated_gpu/driver/driver.h"
-#include "tests/simulated_gpu/driver/process.h"
-#include "tests/simulated_gpu/driver/settings.h"
+#include "tests/simulated_gpu/driver/state/driver.h"
+#include "tests/simulated_gpu/driver/state/process.h"
+#include "tests/simulated_gpu/driver/state/settings.h"
 
 namespace pace::simulated_gpu {
 
@@ -84,6 +84,16 @@ CUresult device_get_attribute(int* ret_value, int attribute, CUdevice device) {
             return kSuccess;
         case kAttributeMps:
             *ret_value = settings().mps;
+            return kSuccess;
+        case kAttributeStreamWords:
+            *ret_value = settings().stream_words ? 1 : 0;
+            return kSuccess;
+        case kAttributePciDomain:
+        case kAttributePciDevice:
+            *ret_value = 0;
+            return kSuccess;
+        case kAttributePciBus:
+            *ret_value = settings().instances ? 1 : 1 + number_on_machine(device);
             return kSuccess;
         case kAttributeIpcEvents:
             *ret_value = 1;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tests/simulated_gpu/driver/driver.h"
+#include "tests/simulated_gpu/driver/state/driver.h"
 
 namespace pace::simulated_gpu {
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "tests/simulated_gpu/driver/state/settings.h"
 
 namespace pace::simulated_gpu {
 
@@ -110,13 +111,14 @@ void Event::complete(uint32_t record) {
     (void)futex(state_->changes, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-// The records of a dead process count as complete. The streams of its context are gone, so no
-// process will ever complete these records. The function takes the process that recorded last for
-// the recorder of all records. This is true of an event that only one process records.
+// The records of a dead process count as complete, unless the settings say otherwise. The streams
+// of its context are gone, so no process will ever complete these records. The function takes the
+// process that recorded last for the recorder of all records. This is true of an event that only
+// one process records.
 bool Event::is_complete(uint32_t record) {
     if (record == 0 || is_at_least(state_->reached[record % kRemembered], record)) return true;
     const auto recorder = static_cast<pid_t>(state_->last >> 32U);
-    if (!is_dead(recorder)) return false;
+    if (settings().dead_events || !is_dead(recorder)) return false;
     complete(record);
     return true;
 }

@@ -16,7 +16,7 @@
 #include <optional>
 
 #include "tests/simulated_gpu/driver/contexts.h"
-#include "tests/simulated_gpu/driver/shared_file.h"
+#include "tests/simulated_gpu/driver/state/shared_file.h"
 
 namespace pace::simulated_gpu {
 

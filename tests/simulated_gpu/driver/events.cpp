@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "tests/simulated_gpu/driver/contexts.h"
-#include "tests/simulated_gpu/driver/driver.h"
 #include "tests/simulated_gpu/driver/event.h"
-#include "tests/simulated_gpu/driver/handles.h"
-#include "tests/simulated_gpu/driver/stream.h"
+#include "tests/simulated_gpu/driver/state/driver.h"
+#include "tests/simulated_gpu/driver/state/handles.h"
+#include "tests/simulated_gpu/driver/state/stream.h"
 #include "tests/simulated_gpu/driver/streams.h"
 
 namespace pace::simulated_gpu {

@@ -1,8 +1,9 @@
-// The library's exports: each function of PACE_CUDA_FUNCTIONS under the driver's name, and nothing
-// else. Only the list gives names and types. So the exports cannot differ from what Pace looks for.
+// The library's exports: each function of PACE_CUDA_ALL_FUNCTIONS under the driver's name, and
+// nothing else. Only the list gives names and types. So the exports cannot differ from what Pace
+// looks for.
 #include "tests/simulated_gpu/driver/calls.h"
-#include "tests/simulated_gpu/driver/driver.h"
 #include "tests/simulated_gpu/driver/named_parameters.h"
+#include "tests/simulated_gpu/driver/state/driver.h"
 
 namespace pace::simulated_gpu {
 
@@ -15,7 +16,7 @@ namespace pace::simulated_gpu {
         if (Call::name == Call::stream_synchronize) (void)name(PACE_NAMES(parameters));     \
         return refused;                                                                     \
     }
-PACE_CUDA_FUNCTIONS(PACE_EXPORT)
+PACE_CUDA_ALL_FUNCTIONS(PACE_EXPORT)
 #undef PACE_EXPORT
 
 }  // namespace pace::simulated_gpu

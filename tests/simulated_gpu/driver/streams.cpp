@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "tests/simulated_gpu/driver/contexts.h"
-#include "tests/simulated_gpu/driver/handles.h"
-#include "tests/simulated_gpu/driver/stream.h"
+#include "tests/simulated_gpu/driver/host_memory.h"
+#include "tests/simulated_gpu/driver/state/handles.h"
+#include "tests/simulated_gpu/driver/state/stream.h"
 
 namespace pace::simulated_gpu {
 
@@ -105,8 +106,10 @@ CUresult copy_to_device(CUdeviceptr to, const void* from, size_t bytes, CUstream
     return copy(stream, pointer_of(to), from, bytes);
 }
 
+// To memory that is not registered, the driver copies before it returns, as documented.
 CUresult copy_to_host(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    return copy(stream, to, pointer_of(from), bytes);
+    const CUresult queued = copy(stream, to, pointer_of(from), bytes);
+    return queued != kSuccess || is_registered(to, bytes) ? queued : stream_synchronize(stream);
 }
 
 CUresult copy_on_device(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {

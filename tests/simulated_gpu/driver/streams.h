@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "tests/simulated_gpu/driver/driver.h"
+#include "tests/simulated_gpu/driver/state/driver.h"
 
 namespace pace::simulated_gpu {
 

@@ -16,9 +16,9 @@
 
 #include "tests/simulated_gpu/driver/allocation.h"
 #include "tests/simulated_gpu/driver/contexts.h"
-#include "tests/simulated_gpu/driver/driver.h"
-#include "tests/simulated_gpu/driver/handles.h"
-#include "tests/simulated_gpu/driver/settings.h"
+#include "tests/simulated_gpu/driver/state/driver.h"
+#include "tests/simulated_gpu/driver/state/handles.h"
+#include "tests/simulated_gpu/driver/state/settings.h"
 
 namespace pace::simulated_gpu {
 

@@ -2,12 +2,14 @@
 // texts of its results.
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "tests/simulated_gpu/driver/handles.h"
 #include "tests/simulated_gpu/driver/named_parameters.h"
+#include "tests/simulated_gpu/driver/state/handles.h"
 #include "tests/simulated_gpu/nccl/nccl_rank.h"
 #include "tests/simulated_gpu/nccl/nccl_rendezvous.h"
 #include "tests/simulated_gpu/nccl/nccl_settings.h"
@@ -50,6 +52,8 @@ ncclResult_t call(NcclCall which, Work work) {
     static std::array<std::atomic<uint64_t>, kNcclSymbols.size()> calls_so_far;
     const auto index = static_cast<size_t>(which);
     const uint64_t failing = nccl_settings().failing_calls[index];
+    if (const uint64_t slow_us = nccl_settings().slow_us[index]; slow_us != 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(slow_us));
     ncclResult_t result = ncclSuccess;
     if (!nccl_settings().valid)
         result = ncclInvalidUsage;

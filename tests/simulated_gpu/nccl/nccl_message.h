@@ -26,7 +26,7 @@ enum class MessageKind : uint32_t {
 };
 
 struct Joining {
-    base::cuda::CUuuid device;
+    int bus;  // of its device, by which NCCL knows a GPU
     int rank;
     int world;
 };

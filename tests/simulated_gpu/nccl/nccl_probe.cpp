@@ -1,7 +1,7 @@
 // Prints which NCCL a process finds by itself: its version, or why there is none.
 #include <cstdio>
 
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 
 int main() {
     using namespace pace::device;

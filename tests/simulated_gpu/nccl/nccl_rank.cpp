@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <utility>
 
 #include "tests/simulated_gpu/nccl/nccl_rendezvous.h"
@@ -24,6 +25,31 @@ constexpr int kAbortedBytes = 0xA5;
 
 std::atomic<const char*> last_error_text{""};
 
+// The ranks of this process that end together, by the id of their communicator.
+class Ends {
+  public:
+    void join(const std::string& id) {
+        const std::scoped_lock lock(mutex_);
+        ++waited_for_[id];
+    }
+    void end(const std::string& id) {
+        std::unique_lock lock(mutex_);
+        --waited_for_[id];
+        changed_.notify_all();
+        if (nccl_settings().together) changed_.wait(lock, [&] { return waited_for_[id] == 0; });
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<std::string, int> waited_for_;
+};
+
+Ends& ends() {
+    static auto& all = *new Ends;
+    return all;
+}
+
 }  // namespace
 
 // A caller that was given an older text may still read it. So older texts are kept.
@@ -41,12 +67,14 @@ const char* last_error() {
 std::shared_ptr<Rank> Rank::join(const CudaDriver& driver, const ncclUniqueId& id, int world,
                                  int rank) {
     CUdevice device = 0;
-    Joining joining{{}, rank, world};
+    Joining joining{0, rank, world};
     if (driver.context_get_device(&device) != kSuccess ||
-        driver.device_get_uuid(&joining.device, device) != kSuccess)
+        driver.device_get_attribute(&joining.bus, base::cuda::kAttributePciBus, device) != kSuccess)
         return nullptr;
     auto joined = std::make_shared<Rank>(driver, device);
     (void)driver.primary_context_retain(&joined->context_, device);
+    joined->id_.assign(reinterpret_cast<const char*>(&id), sizeof(id));
+    ends().join(joined->id_);
     joined->socket_ = connect_to_rendezvous(id);
     joined->thread_ = std::thread([joined] { joined->hear(); });
     joined->begin(MessageKind::join, &joining, sizeof(joining));
@@ -99,6 +127,7 @@ void Rank::abort() {
         aborted_ = true;
         changed_.notify_all();
     }
+    ends().end(id_);
     (void)shutdown(socket_.get(), SHUT_RDWR);
     thread_.join();
     (void)driver_.primary_context_release(device_);

@@ -10,12 +10,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/cuda/cuda_driver.h"
 #include "base/unique_fd.h"
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 #include "tests/simulated_gpu/nccl/nccl_message.h"
 
 namespace pace::simulated_gpu {
@@ -64,6 +65,7 @@ class Rank : public std::enable_shared_from_this<Rank> {
     const base::cuda::CudaDriver& driver_;
     const base::cuda::CUdevice device_;
     base::cuda::CUcontext context_ = nullptr;
+    std::string id_;  // of the communicator
     base::UniqueFd socket_;
     std::mutex saying_;
     std::thread thread_;

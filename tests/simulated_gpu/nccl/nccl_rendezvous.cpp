@@ -110,10 +110,10 @@ void Rendezvous::join(Member& member) {
         if (theirs.rank == mine.rank || theirs.world != mine.world)
             fail(ncclInvalidUsage, fmt::format("rank {} of {} met rank {} of {}", mine.rank,
                                                mine.world, theirs.rank, theirs.world));
-        if (text_of(theirs.device) == text_of(mine.device))
+        if (theirs.bus == mine.bus)
             fail(ncclInvalidUsage, fmt::format("Duplicate GPU detected : rank {} and rank {} both "
-                                               "on {}",
-                                               mine.rank, theirs.rank, text_of(mine.device)));
+                                               "on CUDA device {:x}",
+                                               mine.rank, theirs.rank, mine.bus));
     }
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/unique_fd.h"
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 
 namespace pace::simulated_gpu {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 
 namespace pace::simulated_gpu {
 
@@ -28,6 +28,10 @@ struct NcclSettings {
     int version = 22105;                                        // PACE_SIMULATED_NCCL_VERSION
     std::chrono::microseconds delay{0};                         // PACE_SIMULATED_NCCL_DELAY_US
     std::array<uint64_t, kNcclSymbols.size()> failing_calls{};  // PACE_SIMULATED_NCCL_FAIL
+    // PACE_SIMULATED_NCCL_TOGETHER=1: a call that ends a rank waits until all ranks of the process
+    // that have the same id are being ended.
+    bool together = false;
+    std::array<uint64_t, kNcclSymbols.size()> slow_us{};  // PACE_SIMULATED_NCCL_SLOW
 };
 
 const NcclSettings& nccl_settings();

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 
 namespace pace::simulated_gpu {
 

@@ -41,14 +41,14 @@ constexpr decltype(pace_device_plugin_table::sum) kSum = nullptr;
 constexpr decltype(pace_device_plugin_table::sum) kSum = refuse;
 #endif
 
-constexpr pace_device_plugin_table kTable{kVersion,  sizeof(pace_device_plugin_table),
-                                          kName,     "90",
-                                          check,     error_text,
-                                          kSum,      refuse,
-                                          workspace, refuse,
-                                          workspace, refuse,
-                                          refuse,    refuse,
-                                          refuse};
+constexpr pace_device_plugin_table kTable{kVersion, sizeof(pace_device_plugin_table),
+                                          kName,    "90",
+                                          check,    error_text,
+                                          kSum,     refuse,
+                                          refuse,   workspace,
+                                          refuse,   workspace,
+                                          refuse,   refuse,
+                                          refuse,   refuse};
 
 }  // namespace
 

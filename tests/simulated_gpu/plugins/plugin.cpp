@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cuda/cuda_driver.h"
@@ -22,7 +23,7 @@
 #include "daemon/sparse/residual/top_k.h"
 #include "daemon/sparse/wire/entries.h"
 #include "protocol/types.h"
-#include "tests/simulated_gpu/driver/environment.h"
+#include "tests/simulated_gpu/driver/state/environment.h"
 
 namespace pace::simulated_gpu {
 
@@ -66,11 +67,11 @@ struct Queued {
 
 // The caller's struct is only lent until this call returns.
 template <typename Call>
-int queue(const Call& call, void (*work)(const Call&), void* stream) {
+int queue(Call call, void (*work)(const Call&), void* stream) {
     if (!loaded) return kNotLoaded;
     const auto& driver = CudaDriver::get();
     if (!driver) return kWithoutDriver;
-    auto own = std::make_unique<Queued<Call>>(Queued<Call>{call, work});
+    auto own = std::make_unique<Queued<Call>>(Queued<Call>{std::move(call), work});
     const auto run = [](void* data) {
         const std::unique_ptr<Queued<Call>> queued(static_cast<Queued<Call>*>(data));
         queued->work(queued->call);
@@ -103,6 +104,50 @@ int sum(const pace_device_sum* call, void* stream) {
         call->output_count > PACE_DEVICE_MEMBERS_MAX)
         return kWrongCall;
     return queue(*call, do_sum, stream);
+}
+
+// With arrays of its own: the caller's are only lent.
+struct SegmentSums {
+    pace_device_sum_segments call;
+    std::vector<uint64_t> counts;
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+};
+
+SegmentSums own(const pace_device_sum_segments& call) {
+    SegmentSums sums{call, {call.counts, call.counts + call.segment_count}, {}, {}};
+    sums.inputs.assign(call.inputs, call.inputs + call.segment_count * call.input_count);
+    if (call.output_count != 0)
+        sums.outputs.assign(call.outputs, call.outputs + call.segment_count * call.output_count);
+    return sums;
+}
+
+void do_sum_segments(const SegmentSums& sums) {
+    const pace_device_sum_segments& call = sums.call;
+    for (size_t s = 0; s < call.segment_count; ++s) {
+        pace_device_sum sum{};
+        sum.dtype = call.dtype;
+        sum.count = sums.counts[s];
+        sum.scale = call.scale;
+        for (size_t k = 0; k < call.input_count; ++k) {
+            sum.weights[sum.input_count] = call.weights[k];
+            sum.inputs[sum.input_count++] = sums.inputs[s * call.input_count + k];
+            if (call.output_count == 0)
+                sum.outputs[sum.output_count++] =
+                    const_cast<void*>(sums.inputs[s * call.input_count + k]);
+        }
+        for (size_t j = 0; j < call.output_count; ++j)
+            sum.outputs[sum.output_count++] = sums.outputs[s * call.output_count + j];
+        do_sum(sum);
+    }
+}
+
+int sum_segments(const pace_device_sum_segments* call, void* stream) {
+    if (fails(Kernel::sum)) return kFailed;
+    if (!is_summable(call->dtype) || call->input_count == 0 ||
+        call->input_count > PACE_DEVICE_MEMBERS_MAX || call->output_count > PACE_DEVICE_MEMBERS_MAX)
+        return kWrongCall;
+    return queue(own(*call), do_sum_segments, stream);
 }
 
 template <typename Element>
@@ -276,6 +321,7 @@ constexpr pace_device_plugin_table kTable{PACE_DEVICE_PLUGIN_VERSION,
                                           check,
                                           error_text,
                                           sum,
+                                          sum_segments,
                                           convert,
                                           top_k_workspace,
                                           top_k,

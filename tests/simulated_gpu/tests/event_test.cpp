@@ -38,6 +38,7 @@ TEST(Event, HoldsTheStreamsThatWaitForIt) {
         const CUevent after = Gpu::event();
         const CUdeviceptr memory = Gpu::memory(1);
         unsigned char seen = 0;
+        EXPECT_EQ(driver().mem_host_register(&seen, 1, kRegisterPortable), kSuccess);
         gate.hold(first);
         EXPECT_EQ(driver().set_bytes(memory, 5, 1, first), kSuccess);
         EXPECT_EQ(driver().event_record(reached, first), kSuccess);

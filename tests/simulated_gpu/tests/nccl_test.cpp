@@ -1,5 +1,5 @@
 // Tests of the simulated NCCL by itself. The tests of GpuCommunicator use all of it.
-#include "daemon/device/nccl_library.h"
+#include "daemon/device/nccl/nccl_library.h"
 
 #include <array>
 #include <chrono>

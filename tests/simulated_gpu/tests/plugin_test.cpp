@@ -109,6 +109,35 @@ TEST(Plugin, RefusesWhatItCannotSum) {
     });
 }
 
+TEST(Plugin, SumsSegmentsInPlaceAndApart) {
+    apart({}, [] {
+        const Gpu gpu;
+        std::vector<float> a{1, 2, 3};
+        std::vector<float> b{10, 20, 30};
+        std::vector<float> out(2);
+        const std::array<uint64_t, 2> counts{2, 1};
+        const std::array<const void*, 4> inputs{a.data(), b.data(), a.data() + 2, b.data() + 2};
+        pace_device_sum_segments sum{};
+        sum.dtype = kF32;
+        EXPECT_NE(plugin().sum_segments(&sum, nullptr), 0);  // no inputs
+        sum.input_count = 2;
+        sum.segment_count = 2;
+        sum.scale = 1.0;
+        sum.weights[0] = sum.weights[1] = 1.0;
+        sum.counts = counts.data();
+        sum.inputs = inputs.data();
+        EXPECT_EQ(plugin().sum_segments(&sum, nullptr), 0);
+        const std::array<void*, 1> outputs{out.data()};
+        sum.input_count = sum.output_count = sum.segment_count = 1;
+        sum.outputs = outputs.data();
+        EXPECT_EQ(plugin().sum_segments(&sum, nullptr), 0);
+        EXPECT_EQ(driver().stream_synchronize(nullptr), kSuccess);
+        EXPECT_EQ(a, (std::vector<float>{11, 22, 33}));
+        EXPECT_EQ(b, a);
+        EXPECT_EQ(out, (std::vector<float>{11, 22}));
+    });
+}
+
 template <typename To, typename From>
 std::vector<To> converted(const std::vector<From>& in, pace_device_dtype from,
                           pace_device_dtype to) {

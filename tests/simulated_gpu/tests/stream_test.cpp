@@ -44,6 +44,7 @@ TEST(Stream, GoesOnWhileItsCallerDoes) {
         const CUdeviceptr memory = Gpu::memory(8);
         uint64_t there = 1;
         uint64_t back = 0;
+        EXPECT_EQ(driver().mem_host_register(&back, sizeof(back), kRegisterPortable), kSuccess);
         gate.hold(stream);
         EXPECT_EQ(driver().copy_to_device(memory, &there, sizeof(there), stream), kSuccess);
         EXPECT_EQ(driver().copy_to_host(&back, memory, sizeof(back), stream), kSuccess);
@@ -53,6 +54,19 @@ TEST(Stream, GoesOnWhileItsCallerDoes) {
         gate.open();
         EXPECT_EQ(driver().stream_synchronize(stream), kSuccess);
         EXPECT_EQ(back, 2U);
+    });
+}
+
+TEST(Stream, HoldsItsCallerUntilItHasCopiedToMemoryThatIsNotRegistered) {
+    apart({{"PACE_SIMULATED_GPU_DELAY_US", "20000"}}, [] {
+        const Gpu gpu;
+        const CUstream stream = Gpu::stream();
+        const CUdeviceptr memory = Gpu::memory(8);
+        uint64_t there = 7;
+        uint64_t back = 0;
+        EXPECT_EQ(driver().copy_to_device(memory, &there, sizeof(there), stream), kSuccess);
+        EXPECT_EQ(driver().copy_to_host(&back, memory, sizeof(back), stream), kSuccess);
+        EXPECT_EQ(back, 7U);
     });
 }
 

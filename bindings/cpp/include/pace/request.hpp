@@ -108,6 +108,17 @@ class request {
         return collected(detail::milliseconds_of(time), &raw);
     }
 
+    // Makes how.stream of the GPU how.where wait for the end, and not this thread. The stream goes
+    // on whatever the end is, also when the daemon dies: look at the end before you use what was
+    // made of the buffers. Collects a request that has ended. Blocks: only where streams cannot
+    // wait so long (PACE_WAIT_QUEUED). Fails as wait(), and with: pending, when the stream waits
+    // and the request is in flight; collect it later.
+    result<request_info> queue_wait(nothrow_t, const wait_options& how) noexcept {
+        pace_wait_options raw = detail::raw_of(how);
+        raw.flags |= static_cast<std::uint32_t>(PACE_WAIT_QUEUED);
+        return collected(PACE_FOREVER, &raw);
+    }
+
     // Looks whether the request has ended, and collects it then. Blocks: only to copy staged
     // memory, or to add an average with keep_local. Fails as wait(), and with: pending, while it is
     // in flight.
@@ -153,6 +164,10 @@ class request {
     [[nodiscard]] std::optional<request_info> wait_for(std::chrono::duration<Rep, Period> time,
                                                        const wait_options& how = {}) {
         return value_unless(status::timeout, wait_for(nothrow, time, how));
+    }
+    // Nothing when the stream waits; the request is then in flight.
+    std::optional<request_info> queue_wait(const wait_options& how) {
+        return value_unless(status::pending, queue_wait(nothrow, how));
     }
     // Nothing while the request is in flight.
     [[nodiscard]] std::optional<request_info> test(const wait_options& how = {}) {

@@ -364,6 +364,7 @@ pub struct pace_request_info {
     pub slowest_clock: u64,
 }
 pub const PACE_WAIT_SIGNALS: _bindgen_ty_11 = 1;
+pub const PACE_WAIT_QUEUED: _bindgen_ty_11 = 2;
 pub type _bindgen_ty_11 = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

@@ -27,9 +27,9 @@ class LastResultTest : public TwoNodesOfAJob {
             plan_fetch(here_.job, kRound, ExchangeKind::fetch, kThere, kCheck, layout_of(kCount));
         Scratch lent = here_.result.lend(plan);
         exchange_ = Exchange::start(*here_.own_services, std::move(plan), std::move(lent),
-                                    [this](Exchange& done, const base::Result<>& result) {
-                                        EXPECT_TRUE(result) << result.error().message;
-                                        here_.result.keep(done, result);
+                                    [this](ExchangeOutcome& outcome) {
+                                        EXPECT_TRUE(outcome) << outcome.error().message;
+                                        here_.result.keep(outcome);
                                         (void)here_.sequence.end();
                                         fetched_ = true;
                                     });

@@ -147,5 +147,18 @@ TEST_F(SequenceTest, AnExcludedNodeBeginsNoRoundAndIsNotStopped) {
     EXPECT_FALSE(sequence_.may_begin());
 }
 
+// A controller that has lost its journal numbers its views from the beginning.
+TEST_F(SequenceTest, AViewWithTheNumberOfAnotherOneIsNotThatOne) {
+    commit(0);
+    run_rounds(1);
+    EXPECT_TRUE(sequence_.wait_for_view());
+    view_ = {};
+    sequence_.invalidate();
+    EXPECT_EQ(sequence_.round_view().epoch, 0U);
+    EXPECT_FALSE(commit(1));
+    EXPECT_EQ(view_.epoch, 1U) << "as before";
+    EXPECT_TRUE(sequence_.may_begin());
+}
+
 }  // namespace
 }  // namespace pace::daemon

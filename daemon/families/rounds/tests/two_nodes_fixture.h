@@ -16,6 +16,7 @@
 #include "daemon/families/rounds/last_result.h"
 #include "daemon/families/rounds/round_plan.h"
 #include "daemon/families/rounds/sequence.h"
+#include "daemon/gpu/gpu_groups.h"
 #include "daemon/members/silent_job.h"
 #include "transports/memory/memory_network.h"
 #include "transports/memory/memory_transport.h"
@@ -33,10 +34,10 @@ class TwoNodesOfAJob : public testing::Test {
         Node(TwoNodesOfAJob& test, NodeId self, const control::JobOptions& options)
             : transport(test.network_.create()),
               own_services(std::make_unique<Services>(*test.loop_, *transport, peers, test.pool_,
-                                                      counters, ExchangeOptions{}, test.disk_)),
+                                                      counters, ExchangeOptions{}, test.disk_,
+                                                      test.controller_, test.gpu_groups_)),
               job(*own_services, port, options, 1000) {
             own_services->self = self;
-            own_services->control = &test.controller_;
             job.id = 1;
             job.token = 12345;
             commit(1);
@@ -127,6 +128,7 @@ class TwoNodesOfAJob : public testing::Test {
     kernels::WorkerPool pool_{0};
     base::BackgroundThread disk_;
     AbsentController controller_;
+    GpuGroups gpu_groups_{*loop_, 0};
     Node here_{*this, kHere, options_};
     Node there_{*this, kThere, options_};
 };

@@ -76,6 +76,8 @@ void Job::join(const From<WorkerJoin>& event, const Turn& turn) {
     Worker& worker = roster_.at(event.rank);
     worker.iteration = event.iteration;
     worker.rounds_submitted = worker.rounds = event.rounds_completed;
+    const bool is_new = event.resume ? event.is_new : event.run.began == 0;
+    if (!is_new) worker.came_from = event.resume ? event.epoch : 0;
     if (groups_ && !under_way) groups_->add_member(event.rank, turn.now);
     if (server_ && !under_way) server_->add_member(event.rank);
     if (server_ && server_->is_waiting_for(event.node)) request_view(0);
@@ -281,6 +283,10 @@ void Job::replay(const EpochRecord& record) {
     views_.raise_epoch_to(record.epoch);
 }
 
+void Job::replay(const AnewRecord& record) {
+    anew_epoch_ = record.epoch;
+}
+
 void Job::replay(const PlacementRecord& record) {
     if (record.rank >= options_.world) return;
     furnish();
@@ -298,6 +304,7 @@ void Job::append_records(std::vector<JournalRecord>& records) const {
     if (is_token_new_) records.emplace_back(NewTokenRecord{id_});
     records.emplace_back(RunRecord{id_, run_, run_before_});
     if (is_started()) records.emplace_back(EpochRecord{id_, views_.epoch()});
+    if (anew_epoch_ != 0) records.emplace_back(AnewRecord{id_, anew_epoch_});
     roster_.append_records(records);
 }
 

@@ -96,6 +96,7 @@ class Job {
     NodeId deaf_node(TimePoint now) const;
 
     void replay(const EpochRecord& record);
+    void replay(const AnewRecord& record);
     void replay(const PlacementRecord& record);
     void replay_finished(TimePoint now);
     void append_records(std::vector<JournalRecord>& records) const;
@@ -125,7 +126,8 @@ class Job {
     void begin_taking_part(Rank rank, bool wants_model, const Turn& turn);
     void end_part(Rank rank, TimePoint now);
     void depart(Rank rank, Departure how, const Turn& turn);
-    void suspend(Rank rank, const std::string& reason, const Turn& turn);
+    // `anew`: see WorkerSuspended.
+    void suspend(Rank rank, const std::string& reason, const Turn& turn, bool anew = false);
     About about() const { return {options_.name}; }
     About about(Rank rank) const;
     void note_empty(const Turn& turn) const;
@@ -146,7 +148,9 @@ class Job {
     void commit_view(const Turn& turn);
     bool are_rounds_made() const;
     void leave_out_those_who_lack_rounds(const Turn& turn);
+    void leave_out_those_of_before(const Turn& turn);
     void leave_out_those_without_part(const Turn& turn);
+    bool begins_anew(const std::vector<Member>& members) const;
     void leave_out_without_donor(Rank rank, const Turn& turn);
     void name_newcomers(const std::vector<Member>& members,
                         std::vector<Adoption>& ret_adoptions) const;
@@ -172,6 +176,9 @@ class Job {
     std::unique_ptr<Groups> groups_;  // null if no groups are formed here
     std::unique_ptr<ReportedGroups> reported_;  // null unless daemons report groups
     std::unique_ptr<ServerJob> server_;         // null unless there is a parameter server
+    // The epoch of the view in which newly opened workers began an averaging job anew, with a model
+    // of their own, because nobody else was left. 0: it has one beginning.
+    uint64_t anew_epoch_ = 0;
     // The membership differs from the view, or from the change under way.
     bool view_wanted_ = false;
     bool view_broken_ = false;  // the change needs a node that is gone

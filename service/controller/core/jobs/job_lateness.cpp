@@ -62,11 +62,11 @@ void Job::suspend_if_late(Rank rank, const Turn& turn) {
     if (reason && is_waited_on(rank)) suspend(rank, *reason, turn);
 }
 
-void Job::suspend(Rank rank, const std::string& reason, const Turn& turn) {
+void Job::suspend(Rank rank, const std::string& reason, const Turn& turn, bool anew) {
     end_part(rank, turn.now);
     roster_.suspend(rank, turn);
     const NodeId node = roster_.at(rank).node;
-    turn.tell(node, WorkerSuspended{id_, rank, reason});
+    turn.tell(node, WorkerSuspended{id_, rank, reason, false, anew});
     turn.warn("worker-suspended",
               fmt::format("job {}: rank {} on node '{}' is suspended: {}", options_.name, rank,
                           cluster_.nodes.name_of(node), reason),

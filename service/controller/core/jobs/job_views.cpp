@@ -172,6 +172,31 @@ void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
     }
 }
 
+// A worker of an averaging job goes on with its own model when it returns. If the job has begun
+// anew meanwhile, that model is not related to the others'. It must not enter their averages.
+void Job::leave_out_those_of_before(const Turn& turn) {
+    for (Rank rank = 0; rank < workers().size(); ++rank) {
+        const Worker& worker = roster_.at(rank);
+        const bool keeps_model = worker.state == WorkerState::admitted && !worker.wants_model &&
+                                 !worker.accepts_own && views_.covers(worker.node);
+        if (!keeps_model || !worker.came_from || *worker.came_from >= anew_epoch_) continue;
+        suspend(rank, "the job has begun anew without this worker, which has another model", turn,
+                true);
+        // Who averages on although it was told is free to.
+        roster_.at(rank).came_from.reset();
+    }
+}
+
+// Whether all members were opened since anybody last took part.
+bool Job::begins_anew(const std::vector<Member>& members) const {
+    const auto is_new = [this](const Member& member) {
+        const Worker& worker = roster_.at(member.rank);
+        return worker.state == WorkerState::admitted && !worker.came_from;
+    };
+    return !members.empty() && family_of(options_.policy) == Family::averaging &&
+           std::all_of(members.begin(), members.end(), is_new);
+}
+
 // A worker was left out of a server job, and neither its node nor a restarted controller knows of
 // it. Its calls are for a model in whose order it has left.
 void Job::leave_out_those_without_part(const Turn& turn) {
@@ -209,6 +234,7 @@ void Job::name_newcomers(const std::vector<Member>& members,
 
 void Job::commit_view(const Turn& turn) {
     leave_out_those_who_lack_rounds(turn);
+    leave_out_those_of_before(turn);
     leave_out_those_without_part(turn);
     std::vector<Member> members = members_covered();
     Adoptions::Answer answer =
@@ -222,6 +248,10 @@ void Job::commit_view(const Turn& turn) {
     for (Member& member : members) {
         member.zone = relay_zone_of(cluster_, member.node, zone_of(member.node));
         member.nccl = cluster_.nodes.nccl_of(member.node);
+    }
+    if (begins_anew(members)) {
+        anew_epoch_ = views_.epoch();
+        turn.act(JournalAppend{encode(AnewRecord{id_, anew_epoch_})});
     }
     roster_.make_members(members);
     if (!members.empty())

@@ -300,6 +300,10 @@ Result<> Jobs::replay(const JournalRecord& record) {
         if (Job* job = find(epoch->job)) job->replay(*epoch);
         return {};
     }
+    if (const auto* anew = std::get_if<AnewRecord>(&record)) {
+        if (Job* job = find(anew->job)) job->replay(*anew);
+        return {};
+    }
     if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
         if (Job* job = find(placement->job)) job->replay(*placement);
         return {};

@@ -20,7 +20,7 @@ namespace pace::controller {
 
 // A record has the version that introduced its kind, so that the previous release can read a
 // journal without new kinds.
-inline constexpr uint8_t kJournalVersion = 9;
+inline constexpr uint8_t kJournalVersion = 10;
 inline constexpr uint8_t kJournalVersionOldest = 7;
 
 // A node's name was given an id.
@@ -91,8 +91,16 @@ struct NewTokenRecord {
     bool operator==(const NewTokenRecord&) const = default;
 };
 
+// Nobody was left who had a model of this averaging job, and newly opened workers began it anew,
+// with the view of this epoch. Follows EpochRecord. Since version 10.
+struct AnewRecord {
+    JobId job = 0;
+    uint64_t epoch = 0;
+    bool operator==(const AnewRecord&) const = default;
+};
+
 using JournalRecord = std::variant<NodeRecord, JobRecord, RunRecord, JobEndRecord, EpochRecord,
-                                   PlacementRecord, DrainRecord, NewTokenRecord>;
+                                   PlacementRecord, DrainRecord, NewTokenRecord, AnewRecord>;
 
 std::vector<std::byte> encode(const JournalRecord& record);
 base::Result<JournalRecord> decode(std::span<const std::byte> bytes_untrusted);

@@ -49,6 +49,7 @@ std::vector<JournalRecord> samples() {
             JobRecord{3, 1000, 0xFEDCBA9876543210U, options},
             RunRecord{3, {"run", 12}, 11},
             NewTokenRecord{3},
+            AnewRecord{3, 17},
             DrainRecord{7, true},
             JobEndRecord{3},
             EpochRecord{3, uint64_t{1} << 40U},

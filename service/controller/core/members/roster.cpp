@@ -91,6 +91,7 @@ void Roster::make_members(std::span<const Member> members) {
         worker.state = WorkerState::member;
         worker.wants_model = false;
         worker.accepts_own = false;
+        worker.came_from.reset();
     }
 }
 

@@ -53,6 +53,9 @@ struct Worker {
     // Admitted after being told that it lacks rounds and that nobody can give it a model.
     bool accepts_own = false;
     uint64_t rounds = 0;  // with results in its model when it joined
+    // The epoch of the last view that its daemon knew when it joined; 0 if that is not known. None
+    // if it was opened since it last took part, or is a member again.
+    std::optional<uint64_t> came_from;
     NodeId node = 0;
     uint64_t iteration = 0;
     RecentTimes<9> steps;

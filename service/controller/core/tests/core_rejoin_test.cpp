@@ -179,6 +179,123 @@ TEST_F(CoreRejoinTest, GoesOnWithoutThoseWhoDoNotComeBackWithTheirDaemon) {
     EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{1}));
 }
 
+// Both nodes are lost, and rank 0 is opened anew elsewhere. Node 1 was only cut off: its worker
+// comes back with the model that it had.
+class CoreSecondBeginningTest : public CoreRejoinTest {
+  protected:
+    void begin_anew() {
+        begin_anew_with([this] { come_back(third_, 0, averaging(2)); });
+    }
+    // `open` has the node third_ announce rank 0.
+    void begin_anew_with(const std::function<void()>& open) {
+        const auto nodes = start(averaging(2));
+        for (const NodeId node : nodes) send(NodeLost{node, "cut off"});
+        third_ = attach("third");
+        open();
+        without_model(third_, {0});
+        pass_hearing(milliseconds(3000), {third_});
+        clear();
+        send(from(third_, WorkerAdmit{1, 0, true}));
+        const auto views = take<CommitView>();
+        ASSERT_FALSE(views.empty());
+        ASSERT_EQ(ranks_of(views.back()), (Ranks{0}));
+        without_model(third_, {});
+    }
+    // A daemon announces, once more, a worker that was opened and has been in no view since.
+    void announce_new(NodeId node, Rank rank) {
+        auto event = from(node, WorkerJoin{rank + 100, rank, averaging(2), 1000, true, 0, 0, 0});
+        event.is_new = true;
+        send(event);
+    }
+    // Returns the node of the worker.
+    NodeId come_back_from_before() {
+        const NodeId node = attach("node1");
+        resume(node, 1, averaging(2), 1);
+        clear();
+        send(from(node, WorkerAdmit{1, 1, false}));
+        return node;
+    }
+    void expect_sent_away_until_it_asks(NodeId node) {
+        const auto suspended = sent<WorkerSuspended>();
+        ASSERT_EQ(suspended.size(), 1U);
+        EXPECT_EQ(suspended[0].rank, 1U);
+        EXPECT_NE(suspended[0].reason.find("begun anew"), std::string::npos);
+        clear();
+        send(from(node, WorkerAdmit{1, 1, true}));
+        const auto views = take<CommitView>();
+        ASSERT_FALSE(views.empty());
+        EXPECT_EQ(ranks_of(views.back()), (Ranks{0, 1}));
+        EXPECT_EQ(views.back().adoptions, (Adoptions{{1, 0}}));
+    }
+
+    NodeId third_ = 0;
+};
+
+TEST_F(CoreSecondBeginningTest, TakesNoModelOfBeforeIntoItsAverages) {
+    begin_anew();
+    const NodeId node = come_back_from_before();
+    expect_sent_away_until_it_asks(node);
+    // From then on it is a worker like any other.
+    send(from(node, WorkerLeave{1, 1, false}));
+    resume(node, 1, averaging(2), job().epoch);
+    clear();
+    send(from(node, WorkerAdmit{1, 1, false}));
+    EXPECT_TRUE(sent<WorkerSuspended>().empty());
+}
+
+// The controller or the connection to it was lost before the worker's first call.
+TEST_F(CoreSecondBeginningTest, ANewWorkerThatItsDaemonAnnouncesTwiceIsNotOfBefore) {
+    begin_anew();
+    const NodeId node = attach("node1");
+    announce_new(node, 1);
+    clear();
+    send(from(node, WorkerAdmit{1, 1, false}));
+    EXPECT_TRUE(sent<WorkerSuspended>().empty());
+    EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1}));
+}
+
+TEST_F(CoreSecondBeginningTest, IsOneThoughTheDaemonHasAnnouncedTheNewWorkerTwice) {
+    begin_anew_with([this] {
+        come_back(third_, 0, averaging(2));
+        send(NodeLost{third_, "cut off"});
+        third_ = attach("third");
+        announce_new(third_, 0);
+    });
+    expect_sent_away_until_it_asks(come_back_from_before());
+}
+
+// Its daemon does not know either whether it has a model of the job.
+TEST_F(CoreSecondBeginningTest, IsNoneIfTheWorkersDaemonWasRestartedTwice) {
+    begin_anew_with([this] { resume(third_, 0, averaging(2), 0); });
+    const NodeId node = come_back_from_before();
+    EXPECT_TRUE(sent<WorkerSuspended>().empty());
+    EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1}));
+    EXPECT_NE(node, third_);
+}
+
+TEST_F(CoreSecondBeginningTest, IsKnownAfterTheControllersRestart) {
+    begin_anew();
+    const uint64_t epoch = job().epoch;
+    restart();
+    replay_journal();
+    third_ = attach("third", third_);
+    resume(third_, 0, averaging(2), epoch);
+    pass_hearing(milliseconds(3000), {third_});
+    expect_sent_away_until_it_asks(come_back_from_before());
+}
+
+// A worker that comes back while its job is as it left it goes on with its own model.
+TEST_F(CoreRejoinTest, AWorkerThatWasCutOffAveragesOn) {
+    const auto nodes = start(averaging(2));
+    send(NodeLost{nodes[1], "cut off"});
+    const NodeId node = attach("node1");
+    resume(node, 1, averaging(2), 1);
+    clear();
+    send(from(node, WorkerAdmit{1, 1, false}));
+    EXPECT_TRUE(sent<WorkerSuspended>().empty());
+    EXPECT_EQ(ranks_of(take<CommitView>().at(0)), (Ranks{0, 1}));
+}
+
 // One worker lacks rounds, since its daemon was killed. The workers that made them are lost for a
 // moment, all at once.
 TEST_F(CoreRejoinTest, WaitsForThoseWhoHaveTheModelWhenOnlyOthersAreLeft) {

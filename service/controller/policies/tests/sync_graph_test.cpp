@@ -1,5 +1,5 @@
 // Link-cut forest and sync-graph: compared with recomputation from scratch.
-#include "service/controller/policies/sync_graph.h"
+#include "service/controller/policies/sync_graph/sync_graph.h"
 
 #include <deque>
 #include <numeric>
