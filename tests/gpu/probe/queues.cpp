@@ -11,6 +11,8 @@
 
 namespace pace::gpu_probe {
 
+using base::ErrorKind;
+using base::make_error;
 using base::Result;
 using base::UniqueFd;
 using namespace base::cuda;  // the driver's own names
@@ -53,6 +55,8 @@ Told capture_beside_a_query(bool is_relaxed) {
     PACE_TRY_ASSIGN(captured, gpu.stream());
     PACE_TRY_ASSIGN(other, gpu.stream());
     PACE_TRY_ASSIGN(mark, gpu.mark(other));
+    if (!gpu.await(mark, kBeside))
+        return make_error(ErrorKind::timeout, "a stream without work does not reach an event");
     PACE_TRY(
         gpu.check(gpu.driver().stream_begin_capture(captured, kCaptureGlobal), "begin a capture"));
     CUresult query = kSuccess;
