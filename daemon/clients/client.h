@@ -23,6 +23,7 @@
 #include "daemon/clients/buffer_request.h"
 #include "daemon/clients/buffer_table.h"
 #include "daemon/clients/device_staging.h"
+#include "daemon/clients/order_request.h"
 #include "daemon/clients/packet.h"
 #include "daemon/clients/process.h"
 #include "daemon/clients/quota.h"
@@ -97,15 +98,6 @@ class Client final : public WorkerPort {
         base::Result<> landed = {};
     };
 
-    // Words of a trainer for the order of streams, while a thread makes them.
-    struct NewWords {
-        uint64_t request = 0;
-        device::Device* device = nullptr;
-        base::UniqueFd fd;
-        base::Result<std::shared_ptr<device::SharedWords>> words =
-            std::shared_ptr<device::SharedWords>();
-    };
-
     // One piece of a document.
     struct Piece {
         std::vector<std::byte> bytes;
@@ -135,10 +127,10 @@ class Client final : public WorkerPort {
     base::Result<> pay_for(NewMemory& memory);
     void give_up(NewMemory& memory);
     void make_aside(const std::shared_ptr<NewMemory>& memory);
-    void make_words_aside(const std::shared_ptr<NewWords>& words);
+    void make_order_aside(const std::shared_ptr<OrderRequest>& request);
     void do_aside(std::function<bool()> piece, std::function<void()> no_memory,
                   std::function<void()> made);
-    base::Result<> words_made(NewWords& made);
+    base::Result<> order_made(OrderRequest& made);
     base::Result<> memory_made(NewMemory& made);
     base::Result<> answer_with(uint64_t request, const BufferPtr& buffer, bool restored);
     base::Result<> on_buffer_free(const protocol::client::BufferFree& free);
@@ -146,7 +138,6 @@ class Client final : public WorkerPort {
     base::Result<> check_apart(const BufferRequest& wanted, const device::Device& device) const;
     base::Result<> on_device_share(const protocol::client::DeviceShare& share,
                                    std::vector<base::UniqueFd>& fds);
-    base::Result<> share_events(const protocol::client::DeviceShare& share);
     base::Result<> send_shared(uint64_t request, std::span<const std::byte> events);
     base::Result<> on_leave(const protocol::client::Leave& leave);
     base::Result<> on_cancel(const protocol::client::Cancel& cancel);
@@ -189,9 +180,9 @@ class Client final : public WorkerPort {
     base::Callback closed_;
     Quota quota_;
     BufferTable buffers_;
-    SessionBlocks blocks_;                                        // of `buffers_`
-    std::map<uint64_t, std::shared_ptr<NewMemory>> making_;       // by request
-    std::map<uint64_t, std::shared_ptr<NewWords>> making_words_;  // by request
+    SessionBlocks blocks_;                                            // of `buffers_`
+    std::map<uint64_t, std::shared_ptr<NewMemory>> making_;           // by request
+    std::map<uint64_t, std::shared_ptr<OrderRequest>> making_order_;  // by request
     DeviceStaging staging_;
     base::Scope scope_;
     std::optional<RingServer> ring_;

@@ -259,44 +259,43 @@ Result<> Client::check_apart(const BufferRequest& wanted, const device::Device& 
 // Words come as a descriptor, events in the message.
 Result<> Client::on_device_share(const fb::DeviceShare& share, std::vector<base::UniqueFd>& fds) {
     if (!seat_) return base::make_error(ErrorKind::corrupt, "streams before a job was joined");
-    if (fds.empty()) return share_events(share);
-    if (fds.size() != 1)
+    if (fds.size() > 1)
         return base::make_error(ErrorKind::corrupt, "{} descriptors of words", fds.size());
-    if (making_words_.contains(share.request()))
+    if (making_order_.contains(share.request()))
         return base::make_error(ErrorKind::corrupt, "request {} a second time", share.request());
+    auto request = std::make_shared<OrderRequest>();
+    request->request = share.request();
+    if (fds.empty()) {
+        if (const auto apart = check_apart(); !apart)
+            return send_failed(share.request(), apart.error());
+        auto events = events_of(share);
+        if (!events) return send_failed(share.request(), events.error());
+        request->events = std::move(*events);
+    } else {
+        request->words = std::move(fds.front());
+    }
     const auto device = staging_.begin_sharing(bytes_of(share.device()));
     if (!device) return send_failed(share.request(), device.error());
-    auto words = std::make_shared<NewWords>();
-    words->request = share.request();
-    words->device = *device;
-    words->fd = std::move(fds.front());
-    making_words_[words->request] = words;
-    make_words_aside(words);
+    request->device = *device;
+    making_order_[request->request] = request;
+    make_order_aside(request);
     return {};
 }
 
-void Client::make_words_aside(const std::shared_ptr<NewWords>& words) {
-    const auto piece = [words] {
-        words->words =
-            device::SharedWords::adopt(*words->device, std::move(words->fd), protocol::kRingSlots);
+void Client::make_order_aside(const std::shared_ptr<OrderRequest>& request) {
+    const auto piece = [request] {
+        make_order(*request);
         return false;
     };
     do_aside(
-        piece, [words] { words->words = base::out_of_memory(); },
-        when_made(making_words_, words->request, &Client::words_made));
+        piece, [request] { request->order = base::out_of_memory(); },
+        when_made(making_order_, request->request, &Client::order_made));
 }
 
-Result<> Client::words_made(NewWords& made) {
-    const auto shared = staging_.share(*made.device, std::move(made.words));
-    return shared ? send_shared(made.request, {}) : send_failed(made.request, shared.error());
-}
-
-Result<> Client::share_events(const fb::DeviceShare& share) {
-    if (const auto apart = check_apart(); !apart)
-        return send_failed(share.request(), apart.error());
-    const auto ours = staging_.share(bytes_of(share.device()), bytes_of(share.events()));
-    if (!ours) return send_failed(share.request(), ours.error());
-    return send_shared(share.request(), *ours);
+Result<> Client::order_made(OrderRequest& made) {
+    const auto shared = staging_.end_sharing(*made.device, made.order);
+    if (!shared) return send_failed(made.request, shared.error());
+    return send_shared(made.request, std::as_bytes(std::span(made.our_events)));
 }
 
 Result<> Client::send_shared(uint64_t request, std::span<const std::byte> events) {

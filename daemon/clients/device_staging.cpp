@@ -4,15 +4,11 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/device/shared_events.h"
-#include "protocol/ring.h"
-
 namespace pace::daemon {
 
 using base::ErrorKind;
 using base::make_error;
 using base::Result;
-using base::cuda::CUipcEventHandle;
 using base::cuda::CUuuid;
 using device::Device;
 
@@ -54,42 +50,25 @@ DeviceStaging::Lane::~Lane() {
     });
 }
 
-Result<DeviceStaging::Lane*> DeviceStaging::unshared_lane(std::span<const std::byte> device) {
+Result<Device*> DeviceStaging::begin_sharing(std::span<const std::byte> device) {
     PACE_TRY_ASSIGN(found, find(device));
     PACE_TRY_ASSIGN(lane, lane_of(*found));
     if (lane->order || lane->is_sharing)
         return make_error(ErrorKind::corrupt, "the order of streams of {} a second time",
                           found->facts().id());
-    return lane;
-}
-
-Result<Device*> DeviceStaging::begin_sharing(std::span<const std::byte> device) {
-    PACE_TRY_ASSIGN(lane, unshared_lane(device));
     lane->is_sharing = true;
-    return &lane->lane->device();
+    return found;
 }
 
-Result<> DeviceStaging::share(Device& device, Result<std::shared_ptr<device::SharedWords>> words) {
+// An order that cannot be used stays where it is.
+Result<> DeviceStaging::end_sharing(Device& device,
+                                    Result<std::shared_ptr<device::StreamOrder>>& order) {
     Lane& lane = lanes_.at(&device);
     lane.is_sharing = false;
-    if (!words) return words.error();
-    PACE_TRY((*words)->probe(lane.lane->stream()));
-    lane.order = std::move(*words);
+    if (!order) return order.error();
+    PACE_TRY((*order)->probe(lane.lane->stream()));
+    lane.order = std::move(*order);
     return {};
-}
-
-Result<std::vector<std::byte>> DeviceStaging::share(std::span<const std::byte> device,
-                                                    std::span<const std::byte> events) {
-    PACE_TRY_ASSIGN(lane, unshared_lane(device));
-    if (events.size() != protocol::kRingSlots * sizeof(CUipcEventHandle))
-        return make_error(ErrorKind::corrupt, "{} bytes of events; {} are expected", events.size(),
-                          protocol::kRingSlots * sizeof(CUipcEventHandle));
-    std::vector<CUipcEventHandle> theirs(protocol::kRingSlots);
-    std::memcpy(theirs.data(), events.data(), events.size());
-    PACE_TRY_ASSIGN(shared, device::SharedEvents::open(lane->lane->device(), theirs));
-    const auto ours = std::as_bytes(std::span(shared->handles()));
-    lane->order = shared;
-    return std::vector<std::byte>(ours.begin(), ours.end());
 }
 
 bool DeviceStaging::concerns(const Request& request) {

@@ -22,7 +22,7 @@
 #include "base/result.h"
 #include "daemon/clients/buffer_request.h"
 #include "daemon/device/devices.h"
-#include "daemon/device/shared_words.h"
+#include "daemon/device/stream_order.h"
 #include "daemon/gpu/device_lane.h"
 #include "daemon/members/request.h"
 
@@ -32,18 +32,14 @@ class DeviceStaging {
   public:
     explicit DeviceStaging(device::Devices& devices) : devices_(devices) {}
 
-    // A device's streams are ordered by words, or by events, once for each device.
-    //
-    // Words: begin_sharing() finds the device; share() then has the words that were made of the
-    // trainer's descriptor, or the error; after an error the trainer may begin again.
-    // Events: takes the trainer's handles and returns ours, kRingSlots of 64 bytes each.
-    // Errors: corrupt, for a second call for the device, or other than kRingSlots handles; those of
-    // Devices::find and SharedEvents::open.
+    // A device's streams are ordered once: begin_sharing() finds the device, and end_sharing() has
+    // the order that was made for it (order_request.h), or the error; after an error the trainer
+    // may begin again.
+    // Errors: corrupt, for a second call for the device; those of Devices::find and of
+    // StreamOrder::probe.
     base::Result<device::Device*> begin_sharing(std::span<const std::byte> device);
-    base::Result<> share(device::Device& device,
-                         base::Result<std::shared_ptr<device::SharedWords>> words);
-    base::Result<std::vector<std::byte>> share(std::span<const std::byte> device,
-                                               std::span<const std::byte> events);
+    base::Result<> end_sharing(device::Device& device,
+                               base::Result<std::shared_ptr<device::StreamOrder>>& order);
 
     base::Result<device::Device*> find(std::span<const std::byte> device);
 
@@ -75,7 +71,7 @@ class DeviceStaging {
 
         std::shared_ptr<DeviceLane> lane;
         std::shared_ptr<device::StreamOrder> order;
-        bool is_sharing = false;  // the words are being made
+        bool is_sharing = false;  // the order is being made
     };
     struct Begun {
         Lane* lane = nullptr;
@@ -90,7 +86,6 @@ class DeviceStaging {
 
     base::Result<Lane*> lane_of(device::Device& device);
     base::Result<Lane*> lane_of(const Request& request);
-    base::Result<Lane*> unshared_lane(std::span<const std::byte> device);
     static base::Result<bool> queue_result(const Begun& begun, bool done);
 
     device::Devices& devices_;

@@ -19,16 +19,18 @@ namespace pace::device {
 
 class SharedEvents final : public StreamOrder {
   public:
-    // `theirs` are handles of events that the trainer has made on the same device. Error:
-    // not_found, if a handle cannot be opened.
+    // `theirs` are handles of events that the trainer has made on the same device. Threads: any.
+    // Blocks while the driver opens them. Error: not_found, if a handle cannot be opened.
     static base::Result<std::shared_ptr<SharedEvents>> open(
         Device& device, std::span<const base::cuda::CUipcEventHandle> theirs);
+    // Device::release() destroys it in a thread.
     ~SharedEvents() override;
 
     // Handles of our events, by slot.
     const std::vector<base::cuda::CUipcEventHandle>& handles() const { return handles_; }
 
     uint32_t slots() const override { return static_cast<uint32_t>(theirs_.size()); }
+    base::Result<> probe(base::cuda::CUstream /*stream*/) const override { return {}; }
     void await_data(const void* owner, uint32_t slot, uint64_t request,
                     std::function<void(const base::Result<>&)> callback) override;
     base::Result<> tell(uint32_t slot, uint64_t request, base::cuda::CUstream stream) override;

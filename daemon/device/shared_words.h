@@ -21,11 +21,9 @@ class SharedWords final : public StreamOrder {
     // Device::release() destroys it in a thread.
     ~SharedWords() override;
 
-    // Whether the driver lets this stream write words. It may know the functions and refuse them,
-    // for example under MPS.
-    base::Result<> probe(base::cuda::CUstream stream) const;
-
     uint32_t slots() const override { return words_->slots(); }
+    // The driver may know the functions for words and refuse them, for example under MPS.
+    base::Result<> probe(base::cuda::CUstream stream) const override;
     void await_data(const void* owner, uint32_t slot, uint64_t request,
                     std::function<void(const base::Result<>&)> callback) override;
     base::Result<> tell(uint32_t slot, uint64_t request, base::cuda::CUstream stream) override;

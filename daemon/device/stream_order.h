@@ -25,6 +25,8 @@ class StreamOrder {
     StreamOrder& operator=(const StreamOrder&) = delete;
 
     virtual uint32_t slots() const = 0;
+    // Whether the driver does on this stream what tell() needs.
+    virtual base::Result<> probe(base::cuda::CUstream stream) const = 0;
     // Calls back from the loop when the trainer's stream has made the request's data, or has
     // failed. Callbacks of one `owner` come in the order of the calls (EventWatch).
     virtual void await_data(const void* owner, uint32_t slot, uint64_t request,

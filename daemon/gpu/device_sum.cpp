@@ -73,13 +73,18 @@ Result<> check_kernel(const pace_device_plugin_table& kernels, const device::Dev
 namespace {
 
 // The other members' later work runs after what the first member's lane has so far, also when not
-// all could be queued there: what was queued still writes to their buffers. Returns `queued`, or
-// what failed here.
+// all could be queued there: what was queued still writes to their buffers. A member whose lane
+// cannot follow keeps its buffers until that work has ended. Returns `queued`, or what failed here.
 Result<> order_after(const DeviceLane& lane, const std::vector<DeviceMember>& members,
                      const Result<>& queued) {
     Result<> all = queued;
-    for (size_t i = 1; i < members.size(); ++i)
-        if (const auto followed = members[i].contents->lane->follow(lane); all) all = followed;
+    for (size_t i = 1; i < members.size(); ++i) {
+        const DeviceContents& contents = *members[i].contents;
+        const auto followed = contents.lane->follow(lane);
+        if (followed) continue;
+        if (all) all = followed;
+        lane.when_done(contents.buffers, [](const Result<>&) {});
+    }
     if (!all) return all;
     for (const DeviceMember& member : members) member.contents->made = true;
     return {};

@@ -42,6 +42,9 @@ void expect_that_a_slow_driver_stops_no_loop() {
           "cuMemAddressFree", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostRegister_v2",
           "cuMemHostUnregister", "cuStreamSynchronize", "cuMemGetInfo_v2", "cuDeviceCanAccessPeer"})
         slow += (slow.empty() ? "" : ",") + std::string(call) + ":300000";
+    // For each slot of a session.
+    for (const char* const call : {"cuIpcOpenEventHandle", "cuIpcGetEventHandle"})
+        slow += "," + std::string(call) + ":3000";
     setenv("PACE_SIMULATED_GPU_SLOW", slow.c_str(), 1);
     Cluster cluster({.nodes = 2, .daemon_flags = flags()});
     unsetenv("PACE_SIMULATED_GPU_SLOW");
@@ -77,6 +80,12 @@ TEST_F(Gpu, ASlowDriverWithoutVirtualMemoryStopsNoLoop) {
     setenv("PACE_SIMULATED_GPU_NO_VMM", "1", 1);
     expect_that_a_slow_driver_stops_no_loop();
     unsetenv("PACE_SIMULATED_GPU_NO_VMM");
+}
+
+TEST_F(Gpu, ASlowDriverWithoutWordsStopsNoLoop) {
+    setenv("PACE_SIMULATED_GPU_NO_WORDS", "1", 1);
+    expect_that_a_slow_driver_stops_no_loop();
+    unsetenv("PACE_SIMULATED_GPU_NO_WORDS");
 }
 
 // The driver would copy to such memory while the daemon's loop waits.
