@@ -28,7 +28,7 @@ class Adoptions {
         // The workers in their states before the view, so that newcomers are still `admitted`.
         const std::vector<Worker>& workers;
         const std::set<Rank>& without_model;  // as their daemons report
-        bool rounds_made = false;
+        bool rounds_made = false;  // which the newcomers lack
     };
     struct Answer {
         std::vector<Adoption> adoptions;
@@ -38,7 +38,7 @@ class Adoptions {
     // Donors are members of the old view that have a model: of the lowest rank, on the newcomer's
     // node if possible. Otherwise they are newcomers that have a model and did not ask for one. If
     // nobody has a model, the newcomer
-    //   - waits with the members for the first model, before any round;
+    //   - waits with the members for the first model, before they have made any round;
     //   - has no donor, once rounds were made;
     //   - is not listed, if there are no members either: it keeps its model.
     // Several unlisted newcomers use the model of the one with the most iterations, which is the

@@ -147,10 +147,14 @@ class Job {
     void begin_view(const Turn& turn);
     void commit_view(const Turn& turn);
     bool are_rounds_made() const;
+    bool is_a_model_left(const std::vector<NodeId>& left_behind) const;
     void leave_out_those_who_lack_rounds(const Turn& turn);
+    void leave_out_the_new_before_others(const Turn& turn);
     void leave_out_those_of_before(const Turn& turn);
     void leave_out_those_without_part(const Turn& turn);
     bool begins_anew(const std::vector<Member>& members) const;
+    bool begins_together() const;
+    bool are_new(const std::vector<Member>& members, const std::vector<Adoption>& adoptions) const;
     void leave_out_without_donor(Rank rank, const Turn& turn);
     void name_newcomers(const std::vector<Member>& members,
                         std::vector<Adoption>& ret_adoptions) const;
@@ -179,6 +183,9 @@ class Job {
     // The epoch of the view in which newly opened workers began an averaging job anew, with a model
     // of their own, because nobody else was left. 0: it has one beginning.
     uint64_t anew_epoch_ = 0;
+    // All members of the view were opened since anybody last took part, and have made no round yet,
+    // whatever was made before them: their first broadcast waits for whoever comes.
+    bool are_members_new_ = true;
     // The membership differs from the view, or from the change under way.
     bool view_wanted_ = false;
     bool view_broken_ = false;  // the change needs a node that is gone

@@ -153,22 +153,50 @@ bool Job::are_rounds_made() const {
         [](const Worker& worker) { return is_live(worker.state) && worker.rounds > 0; });
 }
 
+// Whether a worker that took part before this controller has a model to give, on a node that has
+// not been left behind.
+bool Job::is_a_model_left(const std::vector<NodeId>& left_behind) const {
+    return std::ranges::any_of(members_covered(), [&](const Member& member) {
+        return roster_.at(member.rank).came_from && !views_.without_model().contains(member.rank) &&
+               !std::ranges::binary_search(left_behind, member.node);
+    });
+}
+
 // Gradients of a model that lacks rounds must not enter the others' rounds. A newcomer whose first
 // call is no broadcast has, as a rule, not noticed that its daemon was restarted while it computed.
 // A member has missed rounds if its node was excluded, and a restarted controller does not know.
+// Nor does the controller know that a worker was opened while others had a model.
 void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
     if (family_of(options_.policy) != Family::collective || !are_rounds_made()) return;
     const std::vector<NodeId> left_behind = views_.left_behind(left_out_.nodes());
+    const bool others_have_model = is_a_model_left(left_behind);
     for (Rank rank = 0; rank < workers().size(); ++rank) {
         const Worker& worker = roster_.at(rank);
         const bool did_not_ask = worker.state == WorkerState::admitted && !worker.wants_model;
         const bool is_left_behind =
             worker.state == WorkerState::member &&
             std::binary_search(left_behind.begin(), left_behind.end(), worker.node);
-        const bool lacks_rounds = is_left_behind || (did_not_ask && !worker.accepts_own);
+        const bool is_new = worker.state == WorkerState::member && views_.view().epoch == 0 &&
+                            !worker.came_from && others_have_model;
+        const bool lacks_rounds = is_left_behind || is_new || (did_not_ask && !worker.accepts_own);
         if (lacks_rounds && views_.covers(worker.node))
             suspend(rank, "the job has made rounds without this worker, which its model lacks",
                     turn);
+    }
+}
+
+// The members' first broadcast would give their contents to a worker that has trained.
+void Job::leave_out_the_new_before_others(const Turn& turn) {
+    if (!begins_together() || !are_rounds_made()) return;
+    const bool has_trained = roster_.any([this](const Worker& worker) {
+        return worker.state == WorkerState::admitted && worker.wants_model && worker.came_from &&
+               views_.covers(worker.node);
+    });
+    if (!has_trained) return;
+    for (Rank rank = 0; rank < workers().size(); ++rank) {
+        const Worker& worker = roster_.at(rank);
+        if (worker.state == WorkerState::member && views_.covers(worker.node))
+            suspend(rank, "a worker that has trained is back, and this one was opened since", turn);
     }
 }
 
@@ -195,6 +223,22 @@ bool Job::begins_anew(const std::vector<Member>& members) const {
     };
     return !members.empty() && family_of(options_.policy) == Family::averaging &&
            std::all_of(members.begin(), members.end(), is_new);
+}
+
+bool Job::begins_together() const {
+    return are_members_new_ && family_of(options_.policy) == Family::collective;
+}
+
+// For `are_members_new_`, before the members' states change.
+bool Job::are_new(const std::vector<Member>& members,
+                  const std::vector<Adoption>& adoptions) const {
+    const bool has_view = views_.view().epoch != 0;
+    return std::ranges::all_of(members, [&](const Member& member) {
+        const Worker& worker = roster_.at(member.rank);
+        if (has_view && worker.state == WorkerState::member) return are_members_new_;
+        return !worker.came_from ||
+               std::ranges::find(adoptions, Adoption{member.rank, kNoRank}) != adoptions.end();
+    });
 }
 
 // A worker was left out of a server job, and neither its node nor a restarted controller knows of
@@ -236,9 +280,12 @@ void Job::commit_view(const Turn& turn) {
     leave_out_those_who_lack_rounds(turn);
     leave_out_those_of_before(turn);
     leave_out_those_without_part(turn);
+    if (views_.has_gone_on()) are_members_new_ = false;
+    leave_out_the_new_before_others(turn);
     std::vector<Member> members = members_covered();
+    const bool rounds_made = are_rounds_made() && !begins_together();
     Adoptions::Answer answer =
-        adoptions_.list({members, workers(), views_.without_model(), are_rounds_made()});
+        adoptions_.list({members, workers(), views_.without_model(), rounds_made});
     for (const Rank rank : answer.without_donor) {
         leave_out_without_donor(rank, turn);
         std::erase_if(members, [rank](const Member& member) { return member.rank == rank; });
@@ -253,6 +300,7 @@ void Job::commit_view(const Turn& turn) {
         anew_epoch_ = views_.epoch();
         turn.act(JournalAppend{encode(AnewRecord{id_, anew_epoch_})});
     }
+    are_members_new_ = are_new(members, answer.adoptions);
     roster_.make_members(members);
     if (!members.empty())
         std::erase_if(owing_, [this](NodeId node) { return views_.covers(node); });

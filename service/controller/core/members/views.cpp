@@ -77,6 +77,13 @@ std::vector<NodeId> Views::left_behind(const std::set<NodeId>& left_out) const {
     return nodes;
 }
 
+bool Views::has_gone_on() const {
+    return std::ranges::any_of(view_.members, [this](const Member& member) {
+        const size_t index = index_of(member.node);
+        return index != answers_.size() && answers_[index].completed > view_.base_round;
+    });
+}
+
 size_t Views::index_of(NodeId node) const {
     const auto it = std::lower_bound(answers_.begin(), answers_.end(), node,
                                      [](const Answer& a, NodeId n) { return a.node < n; });

@@ -81,6 +81,8 @@ class Views {
         return find_donor(left_out).completed;
     }
     const std::set<Rank>& without_model() const { return without_model_; }
+    // Whether a node of the view has completed a round since the view was committed.
+    bool has_gone_on() const;
     // The nodes, in order, that have not the rounds with which the new view continues, and cannot
     // fetch what they lack: a controller that had lost the end of its journal took them for
     // members.
