@@ -28,7 +28,7 @@ class Adoptions {
         // The workers in their states before the view, so that newcomers are still `admitted`.
         const std::vector<Worker>& workers;
         const std::set<Rank>& without_model;  // as their daemons report
-        bool rounds_made = false;  // which the newcomers lack
+        bool rounds_made = false;             // which the newcomers lack
     };
     struct Answer {
         std::vector<Adoption> adoptions;
