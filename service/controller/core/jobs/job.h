@@ -185,7 +185,7 @@ class Job {
     uint64_t anew_epoch_ = 0;
     // All members of the view were opened since anybody last took part, and have made no round yet,
     // whatever was made before them: their first broadcast waits for whoever comes.
-    bool are_members_new_ = true;
+    bool are_members_new_ = false;
     // The membership differs from the view, or from the change under way.
     bool view_wanted_ = false;
     bool view_broken_ = false;  // the change needs a node that is gone

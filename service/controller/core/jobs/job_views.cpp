@@ -187,7 +187,7 @@ void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
 
 // The members' first broadcast would give their contents to a worker that has trained.
 void Job::leave_out_the_new_before_others(const Turn& turn) {
-    if (!begins_together() || !are_rounds_made()) return;
+    if (!are_rounds_made() || !begins_together()) return;
     const bool has_trained = roster_.any([this](const Worker& worker) {
         return worker.state == WorkerState::admitted && worker.wants_model && worker.came_from &&
                views_.covers(worker.node);
@@ -225,8 +225,15 @@ bool Job::begins_anew(const std::vector<Member>& members) const {
            std::all_of(members.begin(), members.end(), is_new);
 }
 
+// Before newcomers become members. In a controller's first view the members are those who have come
+// back.
 bool Job::begins_together() const {
-    return are_members_new_ && family_of(options_.policy) == Family::collective;
+    if (family_of(options_.policy) != Family::collective) return false;
+    std::vector<Member> members = members_covered();
+    std::erase_if(members, [this](const Member& member) {
+        return roster_.at(member.rank).state != WorkerState::member;
+    });
+    return are_new(members, {});
 }
 
 // For `are_members_new_`, before the members' states change.
@@ -280,7 +287,7 @@ void Job::commit_view(const Turn& turn) {
     leave_out_those_who_lack_rounds(turn);
     leave_out_those_of_before(turn);
     leave_out_those_without_part(turn);
-    if (views_.has_gone_on()) are_members_new_ = false;
+    are_members_new_ = are_members_new_ && !views_.has_gone_on();
     leave_out_the_new_before_others(turn);
     std::vector<Member> members = members_covered();
     const bool rounds_made = are_rounds_made() && !begins_together();

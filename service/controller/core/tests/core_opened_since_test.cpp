@@ -110,6 +110,27 @@ TEST_F(CoreOpenedSinceTest, AreNoMembersBesideOneWhoHasTheModel) {
     EXPECT_EQ(answer({{b_, kRounds, {1}}}).adoptions, (std::vector<Adoption>{{1, 0}}));
 }
 
+// They have no model that others could be given, and are members as before.
+TEST_F(CoreOpenedSinceTest, AreNotThoseWhoComeBackToARestartedController) {
+    const NodeId c = attach("c");
+    join(a_, 0, reducing(3));
+    join(b_, 1, reducing(3));
+    join(c, 2, reducing(3));
+    answer({{a_, 0, {0}}, {b_, 0, {1}}, {c, 0, {2}}});
+    restart();
+    replay_journal();
+    for (const char* const name : {"a", "b", "c"}) attach(name);
+    clear();
+    come_back_trained(c, 2, reducing(3));
+    ask(c, 2);
+    resume(a_, 0, reducing(3), 1);
+    resume(b_, 1, reducing(3), 1);
+    const CommitView view = answer({{a_, kRounds, {0}}, {b_, kRounds, {1}}, {c, 0, {2}}});
+    EXPECT_TRUE(suspended().empty());
+    EXPECT_EQ(ranks_of(view), (std::vector<Rank>{0, 1}));
+    EXPECT_EQ(sent<NoModel>().size(), 1U);
+}
+
 TEST_F(CoreOpenedSinceTest, AreMembersAtOnceIfNobodyHasAModel) {
     join(a_, 0, reducing(2));
     join(b_, 1, reducing(2));
