@@ -240,7 +240,9 @@ TEST_F(LinksTest, ANewViewBeginsAnew) {
     }
 }
 
+// On a busy machine a series of one of so many pairs may make no sense, and tells nothing.
 TEST_F(LinksTest, InALargeViewNeighboursAloneAreMeasured) {
+    options_.series = 8;
     std::vector<NodeId> ids;
     for (NodeId i = 0; i < 24; ++i) ids.push_back(1 + (i * 7) % 24);
     start(ids);
