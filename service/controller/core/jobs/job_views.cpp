@@ -187,10 +187,10 @@ void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
 
 // The members' first broadcast would give their contents to a worker that has trained.
 void Job::leave_out_the_new_before_others(const Turn& turn) {
-    if (!are_rounds_made() || !begins_together()) return;
+    if (!begins_together()) return;
     const bool has_trained = roster_.any([this](const Worker& worker) {
         return worker.state == WorkerState::admitted && worker.wants_model && worker.came_from &&
-               views_.covers(worker.node);
+               worker.rounds > 0 && views_.covers(worker.node);
     });
     if (!has_trained) return;
     for (Rank rank = 0; rank < workers().size(); ++rank) {

@@ -100,6 +100,23 @@ TEST_F(CoreOpenedSinceTest, BeginTogether) {
     EXPECT_EQ(sent<NoModel>()[0].rank, 0U);
 }
 
+// Rank 0's daemon was restarted before the first broadcast, in which the root's contents count.
+TEST_F(CoreOpenedSinceTest, DoNotGiveWayToOneWhoHasNotTrained) {
+    join(a_, 0, reducing(2));
+    join(b_, 1, reducing(2));
+    answer({{a_, kRounds, {0}}, {b_, kRounds, {1}}});
+    send(NodeLost{a_, "test"});
+    answer({{b_, kRounds, {1}}});
+    attach("a");
+    send(from(a_, WorkerJoin{100, 0, reducing(2), 1000, true, 0, 0, 0}));
+    clear();
+    ask(a_, 0);
+    const CommitView view = answer({{a_, 0, {0}}, {b_, kRounds, {1}}});
+    EXPECT_TRUE(suspended().empty());
+    EXPECT_EQ(ranks_of(view), (std::vector<Rank>{0, 1}));
+    EXPECT_EQ(view.adoptions, (std::vector<Adoption>{{0, kNoRank}}));
+}
+
 TEST_F(CoreOpenedSinceTest, AreNoMembersBesideOneWhoHasTheModel) {
     come_back_trained(b_, 0, reducing(2));
     join(b_, 1, reducing(2));
