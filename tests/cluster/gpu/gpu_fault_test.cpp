@@ -69,7 +69,7 @@ void expect_that_a_slow_driver_stops_no_loop() {
     while (free_bytes() != free && std::chrono::steady_clock::now() < end)
         std::this_thread::yield();
     EXPECT_EQ(free_bytes(), free);
-    expect_calm(cluster, 2);
+    if (!base::kSanitized) expect_calm(cluster, 2);  // a sanitizer takes more time
 }
 
 TEST_F(Gpu, ASlowDriverStopsNoLoop) {
