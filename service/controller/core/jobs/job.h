@@ -152,6 +152,7 @@ class Job {
     void leave_out_the_new_before_others(const Turn& turn);
     void leave_out_those_of_before(const Turn& turn);
     void leave_out_those_without_part(const Turn& turn);
+    bool is_new(const Worker& worker) const;
     bool begins_anew(const std::vector<Member>& members) const;
     bool begins_together() const;
     bool are_new(const std::vector<Member>& members, const std::vector<Adoption>& adoptions) const;

@@ -176,9 +176,11 @@ void Job::leave_out_those_who_lack_rounds(const Turn& turn) {
         const bool is_left_behind =
             worker.state == WorkerState::member &&
             std::binary_search(left_behind.begin(), left_behind.end(), worker.node);
-        const bool is_new = worker.state == WorkerState::member && views_.view().epoch == 0 &&
-                            !worker.came_from && others_have_model;
-        const bool lacks_rounds = is_left_behind || is_new || (did_not_ask && !worker.accepts_own);
+        const bool was_opened_since = worker.state == WorkerState::member &&
+                                      views_.view().epoch == 0 && is_new(worker) &&
+                                      others_have_model;
+        const bool lacks_rounds =
+            is_left_behind || was_opened_since || (did_not_ask && !worker.accepts_own);
         if (lacks_rounds && views_.covers(worker.node))
             suspend(rank, "the job has made rounds without this worker, which its model lacks",
                     turn);
@@ -215,36 +217,39 @@ void Job::leave_out_those_of_before(const Turn& turn) {
     }
 }
 
-// Whether all members were opened since anybody last took part.
-bool Job::begins_anew(const std::vector<Member>& members) const {
-    const auto is_new = [this](const Member& member) {
-        const Worker& worker = roster_.at(member.rank);
-        return worker.state == WorkerState::admitted && !worker.came_from;
-    };
-    return !members.empty() && family_of(options_.policy) == Family::averaging &&
-           std::all_of(members.begin(), members.end(), is_new);
+// Whether the worker was opened since anybody last took part. In a controller's first view the
+// members are those who have come back, and a worker's daemon has told.
+bool Job::is_new(const Worker& worker) const {
+    const bool was_member = worker.state == WorkerState::member && views_.view().epoch != 0;
+    return was_member ? are_members_new_ : !worker.came_from;
 }
 
-// Before newcomers become members. In a controller's first view the members are those who have come
-// back.
+bool Job::begins_anew(const std::vector<Member>& members) const {
+    return !members.empty() && family_of(options_.policy) == Family::averaging &&
+           std::ranges::all_of(members, [this](const Member& member) {
+               const Worker& worker = roster_.at(member.rank);
+               return worker.state == WorkerState::admitted && is_new(worker);
+           });
+}
+
+// Whether the members, newcomers apart, wait in their first broadcast for whoever comes.
 bool Job::begins_together() const {
-    if (family_of(options_.policy) != Family::collective) return false;
-    std::vector<Member> members = members_covered();
-    std::erase_if(members, [this](const Member& member) {
-        return roster_.at(member.rank).state != WorkerState::member;
-    });
-    return are_new(members, {});
+    return family_of(options_.policy) == Family::collective &&
+           std::ranges::all_of(members_covered(), [this](const Member& member) {
+               const Worker& worker = roster_.at(member.rank);
+               return worker.state != WorkerState::member || is_new(worker);
+           });
 }
 
 // For `are_members_new_`, before the members' states change.
 bool Job::are_new(const std::vector<Member>& members,
                   const std::vector<Adoption>& adoptions) const {
-    const bool has_view = views_.view().epoch != 0;
     return std::ranges::all_of(members, [&](const Member& member) {
         const Worker& worker = roster_.at(member.rank);
-        if (has_view && worker.state == WorkerState::member) return are_members_new_;
-        return !worker.came_from ||
-               std::ranges::find(adoptions, Adoption{member.rank, kNoRank}) != adoptions.end();
+        const bool joins_them =
+            worker.state == WorkerState::admitted &&
+            std::ranges::find(adoptions, Adoption{member.rank, kNoRank}) != adoptions.end();
+        return joins_them || is_new(worker);
     });
 }
 
